@@ -1,0 +1,1 @@
+"""The kit behind `pytest katas/` and `kata`: checks, judge, diagnosis and messages."""

@@ -1,0 +1,1 @@
+"""The hidden checks, one file a kata. Reading them spoils the exercise."""

@@ -1,0 +1,167 @@
+"""One check gives an Outcome; one submission gives a Report. The plugin and `kata grade` both go through here."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from harness import probe, registry, stubs
+from harness.diagnose import Diagnosis, diagnose
+from harness.judge import Judge, Session
+from harness.model import Answer, Check, Kata, Outcome, Raised, Report, Verdict, Wrong
+
+MAX_SOURCE = 1 << 20
+
+
+class Unreadable(Exception):
+    """A file that cannot be graded; the text says why."""
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a submission; Unreadable when it is missing, no regular file, or too large."""
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise Unreadable("is a directory, not a file")
+        if not stat.S_ISREG(mode):
+            raise Unreadable("is not a regular file")
+        if os.stat(path).st_size > MAX_SOURCE:
+            raise Unreadable(f"is too large: {os.stat(path).st_size >> 20} MiB, the limit is {MAX_SOURCE >> 20} MiB")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise Unreadable("no such file") from None
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
+
+
+class Grading:
+    """The grading of one submission, check by check: outcomes are kept, the worker starts with the first check."""
+
+    def __init__(self, judge: Judge, name: str, path: Path, source: bytes, seed: int) -> None:
+        self.kata: Kata = registry.kata(name)
+        self.untouched = stubs.untouched(source, registry.stub(name))
+        self._judge, self._path, self._source, self._seed = judge, path, source, seed
+        self._session: Session | None = None
+        self._outcomes: dict[str, Outcome] = {}
+        self._diagnosis: Diagnosis | None = None
+        self._shown: str = ""
+
+    @property
+    def session(self) -> Session:
+        """The worker with the submission loaded."""
+        if self._session is None:
+            source_path, name = self._path.resolve(), self.kata.name
+            self._session = self._judge.open(source_path, self._source, name, registry.wanted(name))
+        return self._session
+
+    def run(self, check: Check) -> Outcome:
+        """The outcome of one check, run once."""
+        if check.name not in self._outcomes:
+            self._outcomes[check.name] = self._run(check)
+        return self._outcomes[check.name]
+
+    def run_all(self) -> tuple[Outcome, ...]:
+        """Every check, in file order."""
+        return tuple(self.run(check) for check in self.kata.checks)
+
+    def diagnosis(self) -> Diagnosis:
+        """The mistakes behind the failures; runs the checks that have not run yet."""
+        if self._diagnosis is None:
+            outcomes = self.run_all()
+            records = self._session.records if self._session else []
+            self._diagnosis = diagnose(self.kata, outcomes, records)
+        return self._diagnosis
+
+    def _run(self, check: Check) -> Outcome:
+        if self.untouched:
+            return Outcome(check.name, check.title, check.level, "not started", "not started")
+        session = self.session
+        cause = session.broken or session.dead
+        if cause or session.misfit:
+            return self._whole_kata(check, cause)
+        start, printed = time.perf_counter(), len(session.prints)
+        rng = probe.generator(self._seed, self.kata.name, check.name)
+        session.check = check.name
+        outcome = Outcome(check.name, check.title, check.level, "passed")
+        try:
+            check.function(session, registry.solution(self.kata.name).reference(), rng)
+        except Wrong as wrong:
+            outcome = _failed(check, wrong)
+        except Exception as error:
+            says = f"this check itself failed ({type(error).__name__}: {error}): a fault of the kit, not of your code"
+            outcome = Outcome(check.name, check.title, check.level, "error", says)
+        session.drain()
+        self._shown = session.dead.message if session.dead else ""
+        return replace(outcome, seconds=time.perf_counter() - start, prints=session.prints[printed:])
+
+    def _whole_kata(self, check: Check, cause: Raised | None) -> Outcome:
+        """A failure of the whole file, in full for the first check that meets it."""
+        session = self.session
+        if session.broken and session.broken.frames:
+            says = f"the file could not be loaded: {session.broken.type}: {session.broken.message}"
+        else:
+            says = str(cause) if cause else session.misfit
+        repeats, self._shown = self._shown == says, says
+        outcome = _failed(check, Wrong(says, answer=Answer(raised=session.broken)), repeats)
+        return replace(outcome, prints="" if repeats else session.prints)
+
+    def report(self, file: str, submitter: str = "") -> Report:
+        """The whole submission, graded."""
+        outcomes = self.run_all()
+        name, session = self.kata.name, self._session
+        seconds, peak = (session.seconds, session.peak_bytes) if session else (0.0, 0)
+        if session and session.broken:
+            return Report(file, name, submitter, "broken", outcomes[0].says, seconds=seconds, peak_bytes=peak)
+        found = self.diagnosis()
+        says = _says(outcomes, found)
+        verdict = _verdict(outcomes)
+        return Report(file, name, submitter, verdict, says, outcomes, found.mistakes, found.remark, seconds, peak)
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._session:
+            self._session.close()
+
+
+def _failed(check: Check, wrong: Wrong, repeats: bool = False) -> Outcome:
+    return Outcome(
+        check.name,
+        check.title,
+        check.level,
+        "failed",
+        wrong.says,
+        wrong.shows,
+        wrong.call,
+        wrong.answer,
+        wrong.mistake,
+        repeats,
+    )
+
+
+def _says(outcomes: tuple[Outcome, ...], found: Diagnosis) -> str:
+    """The one line that says most: the mistakes by name, or the first thing that is wrong."""
+    if found.mistakes:
+        return "; ".join(mistake.says for mistake in found.mistakes)
+    core = [o.says for o in outcomes if o.level == "core" and o.outcome != "passed"]
+    return (core or [o.says for o in outcomes if o.outcome != "passed"] or [""])[0]
+
+
+def _verdict(outcomes: tuple[Outcome, ...]) -> Verdict:
+    if all(o.outcome == "passed" for o in outcomes):
+        return "strong"
+    return "pass" if all(o.outcome == "passed" for o in outcomes if o.level == "core") else "fail"
+
+
+def grade(judge: Judge, name: str, path: Path, seed: int, submitter: str = "") -> Report:
+    """Grade one file as one kata."""
+    try:
+        grading = Grading(judge, name, path, read(path), seed)
+    except Unreadable as why:
+        return Report(str(path), name, submitter, "broken", str(why))
+    try:
+        return grading.report(str(path), submitter)
+    finally:
+        grading.close()

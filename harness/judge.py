@@ -1,0 +1,363 @@
+"""The judge: starts the submission's process, asks it, keeps the time, ends it.
+
+A `Judge` owns the warm parent and a scratch folder. `open` gives a `Session`, a Submission whose functions are remote:
+it records every call with its answer. After a deadline, a crash or rubbish on the wire, every later call of that
+session answers with the same words at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness import wire
+from harness.model import Answer, Call, Frame, Raised, Submission, Warned
+
+ROOT = Path(__file__).resolve().parents[1]
+MAX_FRAME = 1 << 30
+BOOT = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness.worker as worker; del sys.path[0]; "
+    "import harness; harness.__path__ = []; worker.main(sys.argv[2:])"
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds: for the import, for one call, for one submission in all. None is no limit."""
+
+    load: float | None = 10.0
+    call: float | None = 5.0
+    total: float | None = 20.0
+
+
+UNLIMITED = Limits(None, None, None)
+
+
+def can_fork() -> bool:
+    """Whether workers are forked from a warm parent. macOS forks, but its Accelerate library does not survive it."""
+    return hasattr(os, "fork") and sys.platform != "darwin" and os.environ.get("KATA_WORKER") != "spawn"
+
+
+def worker_command(*words: str) -> list[str]:
+    """The command line of a worker process: isolated, UTF-8, and without the kit on its path."""
+    inside = [p for p in sys.path if p and Path(p).resolve() not in (ROOT, Path.cwd(), ROOT / "katas")]
+    path = json.dumps([str(ROOT), *inside])
+    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", BOOT, path, *words]
+
+
+def worker_environment() -> dict[str, str]:
+    """One BLAS thread a worker: fork and timing need it."""
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {**os.environ, **threads}
+
+
+class Judge:
+    """Owns the processes of one run; use it in a `with`, or `close` it."""
+
+    def __init__(self, limits: Limits | None = None, live: bool = False) -> None:
+        self.limits, self.live = limits or Limits(), live
+        self._scratch = tempfile.mkdtemp(prefix="kata-")
+        self._control: socket.socket | None = None
+        self._forge: subprocess.Popen[bytes] | None = None
+        self._opened = 0
+        if can_fork():
+            self._start_forge()
+
+    def _start_forge(self) -> None:
+        self._control, theirs = socket.socketpair()
+        output = None if self.live else subprocess.DEVNULL
+        self._forge = subprocess.Popen(
+            worker_command("forge", str(theirs.fileno())),
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=worker_environment(),
+            cwd=self._scratch,
+        )
+        theirs.close()
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self, path: Path, source: bytes, name: str, wanted: Mapping[str, tuple[str, int, int]]) -> Session:
+        """Load a submission. `wanted` is function -> (how it should read, most arguments, fewest)."""
+        self._opened += 1
+        folder = Path(self._scratch, str(self._opened))
+        folder.mkdir()
+        process = _Forked(self._control) if self._control else _Spawned(self.live)
+        session = Session(process, self.limits, {name: _names(text) for name, (text, _, _) in wanted.items()}, folder)
+        data = np.frombuffer(source, np.uint8)
+        orders = {"path": str(path), "source": data, "name": name, "folder": str(folder), "live": self.live}
+        session.load({**orders, "wanted": {k: list(v) for k, v in wanted.items()}})
+        return session
+
+    def close(self) -> None:
+        """End the warm parent, and with it every worker; remove the scratch folder."""
+        if self._control:
+            self._control.close()
+        if self._forge:
+            try:
+                self._forge.wait(5)
+            except subprocess.TimeoutExpired:
+                self._forge.kill()
+                self._forge.wait()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _names(signature: str) -> tuple[str, ...]:
+    """The parameters' names of `f(x, heads=1)`."""
+    inside = signature[signature.index("(") + 1 : -1]
+    return tuple(part.split("=")[0].strip() for part in inside.split(",")) if inside else ()
+
+
+class _Forked:
+    """A worker forked from the warm parent."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self.socket, theirs = socket.socketpair()
+        socket.send_fds(control, [b"F"], [theirs.fileno()])
+        theirs.close()
+
+    def end(self, pid: int) -> int:
+        """Kill it; how it ended."""
+        self._control.sendall(b"K" + struct.pack("<q", pid))
+        (status,) = struct.unpack("<q", self._control.recv(8, socket.MSG_WAITALL))
+        return int(status)
+
+
+class _Spawned:
+    """A worker started afresh: slower, and the only way where there is no fork."""
+
+    def __init__(self, live: bool) -> None:
+        token = os.urandom(16).hex()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.settimeout(30)
+            output = None if live else subprocess.DEVNULL
+            self._process = subprocess.Popen(
+                worker_command("connect", str(server.getsockname()[1])),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**worker_environment(), "KATA_TOKEN": token},
+                start_new_session=os.name == "posix",
+            )
+            self.socket, _ = server.accept()
+        if _receive(self.socket, 32, None) != token.encode():
+            raise ConnectionError("something else answered in the worker's place")
+
+    def end(self, _: int) -> int:
+        """Kill it with its group, where there are groups; how it ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.2)
+        if self._process.returncode is None and os.name == "posix":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        return self._process.wait()
+
+
+class Session(Submission):
+    """One submission in its process. `records` keeps every call with its answer, by the check that made it."""
+
+    def __init__(
+        self, process: _Forked | _Spawned, limits: Limits, signatures: dict[str, tuple[str, ...]], folder: Path
+    ) -> None:
+        self.signatures, self.limits, self._process, self._folder = signatures, limits, process, folder
+        self.records: list[tuple[str, Call, Answer]] = []
+        self.check = ""
+        self.broken: Raised | None = None
+        self.dead: Raised | None = None
+        self.misfit = ""
+        self.prints = ""
+        self.seconds = 0.0
+        self.peak_bytes = 0
+        self._pid = 0
+        self._ended: int | None = None
+        self._pending: Iterator[Answer] = iter(())
+
+    def load(self, orders: dict[str, Any]) -> None:
+        """Send the file over and read what became of it: `broken` and `misfit` tell."""
+        start = time.monotonic()
+        try:
+            self._send(orders)
+            self._pid = int(self._read(30.0)["pid"])
+            loaded = self._read(self.limits.load)
+            self.prints = clean(loaded.get("prints", ""))
+            self.broken = _broken(loaded)
+            self.misfit = clean("; ".join(loaded.get("misfits", ())))
+        except _Gone as gone:
+            self.broken = self._died(gone, "importing the file", self.limits.load)
+        self.seconds += time.monotonic() - start
+
+    def ask(self, calls: Sequence[Call]) -> Iterator[Answer]:
+        """Send the calls in one frame; give the answers as they come, and record them."""
+        self.drain()
+        if self.dead is None:
+            self._send([[call.function, list(call.names), call.args] for call in calls])
+        self._pending = self._answers(calls)
+        return self._pending
+
+    def drain(self) -> None:
+        """Read the answers that a check asked for and left unread."""
+        for _ in self._pending:
+            pass
+
+    def _answers(self, calls: Sequence[Call]) -> Iterator[Answer]:
+        for call in calls:
+            answer = Answer(raised=self.dead) if self.dead else self._answer(call)
+            self.records.append((self.check, call, answer))
+            yield answer
+
+    def _answer(self, call: Call) -> Answer:
+        start = time.monotonic()
+        left = [s for s in (self.limits.call, self._left()) if s is not None]
+        limit = min(left) if left else None
+        try:
+            return self._accept(_answer_of(self._read(limit)))
+        except _Gone as gone:
+            limit = self.limits.call if limit == self.limits.call else self.limits.total
+            self.dead = self._died(gone, call.function, limit)
+            return Answer(raised=self.dead)
+        finally:
+            self.seconds += time.monotonic() - start
+
+    def _left(self) -> float | None:
+        return None if self.limits.total is None else max(0.01, self.limits.total - self.seconds)
+
+    def _accept(self, answer: Answer) -> Answer:
+        self.peak_bytes = max(self.peak_bytes, answer.peak_bytes)
+        self.prints += answer.prints
+        return answer
+
+    def _send(self, value: Any) -> None:
+        data = wire.pack(value)
+        with contextlib.suppress(OSError):  # a dead worker is found out by reading
+            self._process.socket.settimeout(10)
+            self._process.socket.sendall(struct.pack("<Q", len(data)) + data)
+
+    def _read(self, limit: float | None) -> dict[str, Any]:
+        sock = self._process.socket
+        end = None if limit is None else time.monotonic() + limit
+        (size,) = struct.unpack("<Q", _receive(sock, 8, end))
+        if size > MAX_FRAME:
+            raise _Gone("rubbish")
+        try:
+            value = wire.unpack(_receive(sock, size, end))
+        except wire.WireError:
+            raise _Gone("rubbish") from None
+        if not isinstance(value, dict):
+            raise _Gone("rubbish")
+        return value
+
+    def _died(self, gone: _Gone, where: str, limit: float | None) -> Raised:
+        status = self.close()
+        if gone.why == "deadline":
+            text = f"took longer than the limit of {limit:g} s in {where}: the process was ended"
+            return Raised("Timeout", text, fatal=True)
+        if gone.why == "rubbish":
+            return Raised("Rubbish", f"wrote bytes into the pipe that are no answer, in {where}", fatal=True)
+        if status < 0:
+            name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
+            hint = " (a crash in native code)" if -status in (signal.SIGSEGV, getattr(signal, "SIGBUS", 0)) else ""
+            return Raised("Died", f"the process died with {name}{hint} in {where}", fatal=True)
+        return Raised("Exited", f"the process ended (exit status {status}) in {where}, before the answer", fatal=True)
+
+    def close(self) -> int:
+        """End the worker with all that it started; how it ended."""
+        if self._ended is None:
+            self._process.socket.close()
+            self._ended = self._process.end(self._pid)
+            shutil.rmtree(self._folder, ignore_errors=True)
+        return self._ended
+
+
+class _Gone(Exception):
+    """The worker gives no answer: `why` is deadline, end or rubbish."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def _receive(sock: socket.socket, size: int, end: float | None) -> bytearray:
+    """Exactly `size` bytes before the moment `end`."""
+    parts, left = bytearray(), size
+    while left:
+        try:
+            sock.settimeout(None if end is None else max(0.001, end - time.monotonic()))
+            block = sock.recv(min(left, 1 << 20))
+        except TimeoutError:
+            raise _Gone("deadline") from None
+        except OSError:
+            raise _Gone("end") from None
+        if not block:
+            raise _Gone("end")
+        parts += block
+        left -= len(block)
+    return parts
+
+
+def clean(text: Any) -> str:
+    """Text from the other side, safe to print anywhere: no lone surrogates, no control characters."""
+    plain = str(text).encode("utf-8", "backslashreplace").decode()
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in plain)
+
+
+def _raised(data: Any) -> Raised | None:
+    if not data:
+        return None
+    try:
+        kind, message = clean(data["type"]), clean(data["message"])
+        frames = tuple(Frame(clean(p), int(n), clean(f), clean(s)) for p, n, f, s in data.get("frames", ()))
+        raised = Raised(kind, message, tuple(map(clean, data.get("bases", ()))), frames)
+    except (TypeError, ValueError, KeyError):
+        raise _Gone("rubbish") from None
+    if kind == "SystemExit":
+        return replace(raised, message=f"called sys.exit({message})", fatal=True)
+    return raised
+
+
+def _answer_of(data: dict[str, Any]) -> Answer:
+    try:
+        return Answer(
+            value=data["value"],
+            raised=_raised(data.get("raised")),
+            warnings=tuple(Warned(clean(c), clean(m), int(n)) for c, m, n in data.get("warnings", ())),
+            changed=tuple(map(clean, data.get("changed", ()))),
+            prints=clean(data.get("prints", "")),
+            seconds=float(data.get("seconds", 0.0)),
+            peak_bytes=int(data.get("peak_bytes", 0)),
+        )
+    except (TypeError, ValueError, KeyError):
+        raise _Gone("rubbish") from None
+
+
+def _broken(loaded: dict[str, Any]) -> Raised | None:
+    """Why the file cannot be graded at all, or None."""
+    raised = _raised(loaded.get("raised"))
+    if raised is not None:
+        return raised
+    missing = [f"{clean(name)}" for name in loaded.get("missing", ())]
+    if missing:
+        return Raised("Missing", f"the file defines no {' and no '.join(missing)}", fatal=True)
+    return None

@@ -1,0 +1,238 @@
+"""The words of the kit: a kata, its checks and mistakes; a call and its answer; an outcome and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Level = Literal["core", "follow-up"]
+Status = Literal["passed", "failed", "error", "not started"]
+Verdict = Literal["strong", "pass", "fail", "broken"]
+Kind = Literal["fault", "convention"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a submission's function; `names` are the parameters' names, for messages."""
+
+    function: str
+    args: tuple[Any, ...]
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One line of a traceback, inside the person's own file."""
+
+    path: str
+    line: int
+    function: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What came back instead of a value: an exception, or (`fatal`) the end of the worker."""
+
+    type: str
+    message: str
+    bases: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    fatal: bool = False
+
+    def __str__(self) -> str:
+        """The words for it, for one line of a message."""
+        return self.message if self.fatal else f"raised {self.type}" + (f": {self.message}" if self.message else "")
+
+
+@dataclass(frozen=True)
+class Warned:
+    """A warning that the person's code caused, and the line of their file (0 when elsewhere)."""
+
+    category: str
+    message: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one call gave: a value or an exception, and what happened on the way."""
+
+    value: Any = None
+    raised: Raised | None = None
+    warnings: tuple[Warned, ...] = ()
+    changed: tuple[str, ...] = ()
+    prints: str = ""
+    seconds: float = 0.0
+    peak_bytes: int = 0
+
+
+class Wrong(Exception):
+    """Raised by a check: one line that says what is wrong, and what to show below it.
+
+    `call` reproduces the failure; `mistake` names a catalogued mistake that the check itself recognised.
+    """
+
+    def __init__(
+        self,
+        says: str,
+        *shows: str,
+        call: Call | None = None,
+        answer: Answer | None = None,
+        mistake: str | None = None,
+    ) -> None:
+        super().__init__(says)
+        self.says, self.shows = says, shows
+        self.call, self.answer, self.mistake = call, answer, mistake
+
+
+class Function:
+    """A function of a submission as the checks see it: calling it asks the worker."""
+
+    def __init__(self, name: str, names: tuple[str, ...], ask: Callable[[Sequence[Call]], Iterable[Answer]]) -> None:
+        self.name, self.names, self._ask = name, names, ask
+
+    def call(self, *args: Any) -> Call:
+        """The call as data."""
+        return Call(self.name, args, self.names)
+
+    def each(self, cases: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Call, Answer]]:
+        """Ask for all the cases at once; the answers come in order, as they arrive."""
+        calls = [self.call(*case) for case in cases]
+        return zip(calls, self._ask(calls), strict=True)
+
+    def __call__(self, *args: Any) -> Any:
+        """The value of one call; Wrong when the person's code raised."""
+        [(call, answer)] = self.each([args])
+        if answer.raised is not None:
+            raise Wrong(f"{call.function} {answer.raised}", call=call, answer=answer)
+        return answer.value
+
+
+class Submission:
+    """Somebody's code behind the one door. `ask` takes calls and gives answers; functions are attributes."""
+
+    signatures: dict[str, tuple[str, ...]]
+
+    def ask(self, calls: Sequence[Call]) -> Iterable[Answer]:
+        """Answer the calls, in order. The subclasses say where the code runs."""
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Function:
+        """The function of that name, as something to call."""
+        if name not in self.signatures:
+            raise AttributeError(name)
+        return Function(name, self.signatures[name], self.ask)
+
+
+CheckFunction = Callable[[Submission, Any, Any], None]
+Form = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One hidden check: `function(submission, reference, rng)` raises Wrong or returns."""
+
+    name: str
+    title: str
+    level: Level
+    function: CheckFunction
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A named mistake: patches that turn the solution into it, and the words for it.
+
+    `forms` are the ways to make the same mistake, each a tuple of (old, new) replacements in the solution's source,
+    where `old` must stand exactly once. `says` is one sentence; `look` is where to look.
+    """
+
+    name: str
+    says: str
+    look: str
+    forms: tuple[Form, ...]
+    kind: Kind = "fault"
+    level: Level = "core"
+
+
+@dataclass
+class Kata:
+    """One kata as its checks file declares it; the registry gives it the file's name."""
+
+    track: int
+    minutes: int
+    functions: tuple[str, ...]
+    name: str = ""
+    checks: list[Check] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+
+    def core(self, function: CheckFunction) -> CheckFunction:
+        """Declare a check that decides pass or fail; its docstring is the sentence that the person reads."""
+        return self._add(function, "core")
+
+    def follow_up(self, function: CheckFunction) -> CheckFunction:
+        """Declare a check of what an interviewer asks next; it never turns a pass into a fail."""
+        return self._add(function, "follow-up")
+
+    def _add(self, function: CheckFunction, level: Level) -> CheckFunction:
+        title = " ".join((function.__doc__ or "").split())
+        self.checks.append(Check(function.__name__, title, level, function))
+        return function
+
+    def mistake(
+        self,
+        name: str,
+        says: str,
+        *forms: Form | tuple[str, str],
+        look: str,
+        kind: Kind = "fault",
+        level: Level = "core",
+    ) -> None:
+        """Catalogue a mistake. A form is one (old, new) pair, or a tuple of such pairs."""
+        whole = tuple(((form,) if isinstance(form[0], str) else form) for form in forms)
+        self.mistakes.append(Mistake(name, says, look, whole, kind, level))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A mistake that was recognised, as a result carries it."""
+
+    name: str
+    kind: Kind
+    says: str
+    look: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one check found. `repeats` marks a failure whose cause an earlier check has shown already."""
+
+    check: str
+    title: str
+    level: Level
+    outcome: Status
+    says: str = ""
+    shows: tuple[str, ...] = ()
+    call: Call | None = None
+    answer: Answer | None = None
+    mistake: str | None = None
+    repeats: bool = False
+    seconds: float = 0.0
+    prints: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """One submission, graded."""
+
+    file: str
+    kata: str
+    submitter: str
+    verdict: Verdict
+    says: str
+    outcomes: tuple[Outcome, ...] = ()
+    mistakes: tuple[Named, ...] = ()
+    remark: str = ""
+    seconds: float = 0.0
+    peak_bytes: int = 0

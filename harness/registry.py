@@ -1,0 +1,118 @@
+"""Lists the katas and pairs their three files; the only module that loads checks and, by path, solutions."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from types import CodeType, SimpleNamespace
+from typing import Any
+
+from harness import stubs
+from harness.model import Form, Kata
+
+ROOT = Path(__file__).resolve().parents[1]
+KATAS, SOLUTIONS, CHECKS = ROOT / "katas", ROOT / "solutions", ROOT / "harness" / "checks"
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every kata, in the order of practice: by track, then by minutes."""
+    found = [path.stem for path in CHECKS.glob("*.py") if path.stem != "__init__"]
+    return tuple(sorted(found, key=lambda name: (kata(name).track, kata(name).minutes, name)))
+
+
+def is_kata(name: str) -> bool:
+    """Whether there is a kata of that name; nothing is loaded."""
+    return name.isidentifier() and name != "__init__" and (CHECKS / f"{name}.py").exists()
+
+
+@cache
+def kata(name: str) -> Kata:
+    """A kata with its checks and mistakes."""
+    loaded: Kata = importlib.import_module(f"harness.checks.{name}").KATA
+    loaded.name = name
+    return loaded
+
+
+def nearest(word: str) -> str | None:
+    """The kata whose name is close to a word, for 'did you mean'."""
+    return next(iter(difflib.get_close_matches(word, names(), 1, 0.5)), None)
+
+
+@cache
+def solution(name: str) -> Solution:
+    """A kata's solution, ready to be patched."""
+    return Solution((SOLUTIONS / f"{name}.py").read_text(encoding="utf-8"), name)
+
+
+@cache
+def stub(name: str) -> str:
+    """A kata's pristine stub."""
+    return stubs.derive(solution(name).source, kata(name).functions)
+
+
+def wanted(name: str) -> dict[str, tuple[str, int, int]]:
+    """What a submission must define: function -> (how it should read, most arguments, fewest)."""
+    return {function: solution(name).signature(function) for function in kata(name).functions}
+
+
+class Solution:
+    """A solution's source in pieces, so that a patch compiles only the function that it touches."""
+
+    def __init__(self, source: str, name: str) -> None:
+        self.source, self.name = source, name
+        tree, lines = ast.parse(source), source.splitlines()
+        body = tree.body[1:] if ast.get_docstring(tree) is not None else tree.body
+        self._nodes = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+        self._pieces = ["\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in body]
+        self._compiled: dict[str, CodeType] = {}
+
+    def signature(self, function: str) -> tuple[str, int, int]:
+        """How a function should read, and how many arguments it takes at most and at least."""
+        args = self._nodes[function].args
+        plain = [arg.arg for arg in args.args]
+        given = [ast.unparse(value) for value in args.defaults]
+        least = len(plain) - len(given)
+        words = plain[:least] + [f"{name}={value}" for name, value in zip(plain[least:], given, strict=True)]
+        return f"{function}({', '.join(words)})", len(plain), least
+
+    def places(self, form: Form) -> set[tuple[int, int]]:
+        """The lines that a form touches, as (piece, line); ValueError unless each patch matches exactly once."""
+        found = set()
+        for old, _ in form:
+            piece, at = self._find(old)
+            first = self._pieces[piece].count("\n", 0, at)
+            found |= {(piece, line) for line in range(first, first + old.count("\n") + 1)}
+        return found
+
+    def _find(self, old: str) -> tuple[int, int]:
+        where = [(n, piece.index(old)) for n, piece in enumerate(self._pieces) if old in piece]
+        if len(where) != 1 or self._pieces[where[0][0]].count(old) != 1:
+            raise ValueError(f"{self.name}: the patch {old!r} must match exactly once, in one function")
+        return where[0]
+
+    def patched(self, form: Iterable[tuple[str, str]]) -> str:
+        """The whole source with a form applied: a submission that makes the mistake."""
+        return "\n\n\n".join(self._patch(form)) + "\n"
+
+    def _patch(self, form: Iterable[tuple[str, str]]) -> list[str]:
+        pieces = list(self._pieces)
+        for old, new in form:
+            piece, _ = self._find(old)
+            if pieces[piece].count(old) != 1:
+                raise ValueError(f"{self.name}: the patch {old!r} overlaps another")
+            pieces[piece] = pieces[piece].replace(old, new)
+        return pieces
+
+    def reference(self, form: Iterable[tuple[str, str]] = ()) -> Any:
+        """The solution's functions, or a mistake's when a form is given, to call in this process."""
+        scope: dict[str, Any] = {"__name__": f"solutions.{self.name}"}
+        for piece in self._patch(form):
+            if piece not in self._compiled:
+                self._compiled[piece] = compile(piece, f"<{self.name}>", "exec")
+            exec(self._compiled[piece], scope)
+        return SimpleNamespace(**{name: value for name, value in scope.items() if not name.startswith("__")})

@@ -1,0 +1,62 @@
+"""The stub is the solution with its answers taken out; a person's file is untouched while its code still equals it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+
+def derive(solution: str, functions: Sequence[str]) -> str:
+    """The stub of a solution: its docstring and imports, and the functions' signatures with nothing inside."""
+    tree, lines = ast.parse(solution), solution.splitlines()
+    parts = []
+    for node in tree.body:
+        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        if isinstance(node, ast.FunctionDef):
+            if node.name in functions:
+                head = "\n".join(lines[node.lineno - 1 : node.body[0].lineno - 1])
+                parts.append(f"\n\n{head}\n    raise NotImplementedError")
+        elif isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
+            parts.append(f"\n{text}" if parts and not parts[-1].startswith(("\nimport", "\nfrom")) else text)
+    return "\n".join(parts) + "\n"
+
+
+def prompt(source: str, short: bool = False) -> str:
+    """A kata's prompt, its module docstring; the short one ends before the line `Contract`."""
+    text = ast.get_docstring(ast.parse(source)) or ""
+    return text.split("\nContract\n")[0].rstrip() if short else text
+
+
+def untouched(source: bytes, stub: str) -> bool:
+    """Whether a file's code is still the stub's. Comments, blank lines and docstrings may differ."""
+    plain = stub.encode()
+    if source == plain:
+        return True
+    if len(source) > 8 * len(plain):  # so much text is no stub, and parsing it might be an attack
+        return False
+    try:
+        return _code(source) == _code(plain)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def _code(source: bytes) -> str:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+def defined_at(source: bytes, function: str) -> int:
+    """The line (from 0) where a file defines a function; 0 when it does not. Nothing is parsed or run."""
+    pattern = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+{function}\b|^{function}\s*[:=]"
+    found = re.search(pattern.encode(), source, re.MULTILINE)
+    return source.count(b"\n", 0, found.start()) if found else 0
+
+
+def defines(source: bytes, function: str) -> bool:
+    """Whether a file's text defines a function at its top level."""
+    pattern = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+{function}\b|^{function}\s*[:=]"
+    return re.search(pattern.encode(), source, re.MULTILINE) is not None

@@ -1,0 +1,158 @@
+"""Values to bytes and back, without pickle: a JSON header and raw buffers.
+
+Arrays keep dtype, strides and writability. What is no plain value (a cache object, a generator, a subclass of ndarray)
+crosses as an opaque `Handle` and stays where it was made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+ALIGN = 16
+MAX_ELEMENTS = 1 << 27
+
+
+class WireError(ValueError):
+    """The bytes are not a value that this side sent."""
+
+
+@dataclass(frozen=True)
+class Handle:
+    """Something that did not cross: where to find it again, the name of its type, and how it prints."""
+
+    id: int
+    type: str
+    text: str
+
+
+def pack(value: Any, keep: Callable[[Any], Handle] | None = None) -> bytes:
+    """The bytes of a value; `keep` takes in what cannot cross and names it."""
+    buffers: list[bytes] = []
+    head = json.dumps(_encode(value, buffers, keep)).encode()
+    parts = [struct.pack("<Q", len(head)), head]
+    size = 8 + len(head)
+    for buffer in buffers:
+        parts += [b"\0" * (-size % ALIGN), buffer]
+        size += -size % ALIGN + len(buffer)
+    return b"".join(parts)
+
+
+def unpack(data: bytes | bytearray, find: Callable[[int], Any] | None = None) -> Any:
+    """The value of the bytes; WireError when they are rubbish. Arrays are views of `data`."""
+    try:
+        (length,) = struct.unpack_from("<Q", data)
+        head = json.loads(bytes(data[8 : 8 + length]))
+        return _Reader(data, 8 + length, find).decode(head)
+    except WireError:
+        raise
+    except Exception as error:
+        raise WireError(f"not a value: {type(error).__name__}") from None
+
+
+def _encode(value: Any, buffers: list[bytes], keep: Callable[[Any], Handle] | None) -> Any:
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind is list:
+        return [_encode(item, buffers, keep) for item in value]
+    if kind is tuple:
+        return {"tuple": [_encode(item, buffers, keep) for item in value]}
+    if kind is dict:
+        return {"dict": [[_encode(k, buffers, keep), _encode(v, buffers, keep)] for k, v in value.items()]}
+    if kind is np.ndarray and value.dtype.kind in "biufc":
+        return {"array": _encode_array(value, buffers)}
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        buffers.append(value.tobytes())
+        return {"scalar": [value.dtype.str, len(buffers[-1])]}
+    if kind is np.random.Generator:
+        return {"generator": value.bit_generator.state}
+    handle = value if kind is Handle else keep(value) if keep else None
+    if handle is None:
+        raise TypeError(f"{kind.__name__} cannot cross the wire")
+    return {"handle": [handle.id, handle.type, handle.text]}
+
+
+def _encode_array(value: Array, buffers: list[bytes]) -> list[Any]:
+    steps = [s * (n - 1) for n, s in zip(value.shape, value.strides, strict=True)]
+    low, high = sum(min(0, s) for s in steps), sum(max(0, s) for s in steps) + value.itemsize
+    strides: list[int] | None = None
+    if value.size == 0 or value.flags.c_contiguous or high - low > 2 * value.nbytes:
+        buffers.append(value.tobytes())
+    else:  # the memory as it lies, so that the other side sees the same layout
+        strides = list(value.strides)
+        buffers.append(ctypes.string_at(value.ctypes.data + low, high - low))
+    return [value.dtype.str, value.shape, strides, -low, len(buffers[-1]), bool(value.flags.writeable)]
+
+
+class _Reader:
+    """Reads the buffers in the order in which they were written."""
+
+    def __init__(self, data: bytes | bytearray, start: int, find: Callable[[int], Any] | None) -> None:
+        self._data, self._at, self._find = memoryview(data), start, find
+
+    def _buffer(self, size: int) -> memoryview:
+        start = self._at + (-self._at % ALIGN)
+        self._at = start + size
+        if size < 0 or self._at > len(self._data):
+            raise WireError("a buffer is cut short")
+        return self._data[start : self._at]
+
+    def decode(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [self.decode(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        [(tag, body)] = node.items()
+        if tag == "tuple":
+            return tuple(self.decode(item) for item in body)
+        if tag == "dict":
+            return {self.decode(k): self.decode(v) for k, v in body}
+        if tag == "array":
+            return self._array(*body)
+        if tag == "scalar":
+            return np.frombuffer(self._buffer(body[1]), _dtype(body[0]))[0]
+        if tag == "generator":
+            return _generator(body)
+        if tag == "handle":
+            return self._find(body[0]) if self._find else Handle(int(body[0]), str(body[1]), str(body[2]))
+        raise WireError(f"unknown tag {tag!r}")
+
+    def _array(
+        self, dtype: str, shape: list[int], strides: list[int] | None, offset: int, size: int, write: bool
+    ) -> Array:
+        count = 1
+        for length in shape:
+            count *= length
+        if count > MAX_ELEMENTS:
+            raise WireError(f"an array of {count} elements is too large")
+        buffer = self._buffer(size)
+        value: Array = np.ndarray(
+            tuple(shape), _dtype(dtype), buffer, offset if strides else 0, tuple(strides) if strides else None
+        )
+        if value.flags.writeable:
+            value.flags.writeable = write
+        return value
+
+
+def _dtype(text: str) -> np.dtype[Any]:
+    dtype = np.dtype(text)
+    if dtype.kind not in "biufc":
+        raise WireError(f"dtype {text} does not cross")
+    return dtype
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    if state["bit_generator"] not in ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"):
+        raise WireError("unknown bit generator")
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return np.random.Generator(bits)

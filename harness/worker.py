@@ -1,0 +1,365 @@
+"""The submission's process: loads one file and answers calls. It holds no check, no reference and no verdict.
+
+`forge` is the warm parent: it has imported NumPy, and forks a worker for each submission. Where there is no fork,
+`connect` is one worker that reaches its judge over loopback. `replay` runs one call under pdb in the person's terminal.
+"""
+
+from __future__ import annotations
+
+import array
+import inspect
+import linecache
+import os
+import pdb  # imported while warm, so that breakpoint() has a traceback to show
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+import types
+import warnings
+from typing import Any, NoReturn
+
+import numpy as np
+
+from harness import wire
+
+PRINT_LIMIT = 64 * 1024
+FILE_LIMIT = 64 << 20
+
+
+def receive(sock: socket.socket, size: int) -> bytearray:
+    """Exactly `size` bytes; EOFError when the other side is gone."""
+    data = bytearray(size)
+    view, done = memoryview(data), 0
+    while done < size:
+        count = sock.recv_into(view[done:])
+        if count == 0:
+            raise EOFError
+        done += count
+    return data
+
+
+def receive_frame(sock: socket.socket) -> bytearray:
+    """One frame: its size, then its bytes."""
+    return receive(sock, struct.unpack("<Q", receive(sock, 8))[0])
+
+
+def send_frame(sock: socket.socket, data: bytes) -> None:
+    """The opposite of receive_frame."""
+    sock.sendall(struct.pack("<Q", len(data)) + data)
+
+
+class Prints:
+    """What the person prints: kept in a file from descriptor 1 and 2 down, or left on the terminal when live."""
+
+    def __init__(self, live: bool, folder: str) -> None:
+        self._fd: int | None = None
+        if not live:
+            self._fd = os.open(os.path.join(folder, ".prints"), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+            os.dup2(self._fd, 1)
+            os.dup2(self._fd, 2)
+        self._at = 0
+
+    def take(self) -> str:
+        """What was printed since the last time, cut to PRINT_LIMIT."""
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except BaseException:  # the person may have put anything there
+                pass
+        if self._fd is None:
+            return ""
+        size = os.fstat(self._fd).st_size
+        if size <= self._at:
+            return ""
+        os.lseek(self._fd, self._at, os.SEEK_SET)
+        text = os.read(self._fd, PRINT_LIMIT).decode("utf-8", "replace")
+        cut = size - self._at > PRINT_LIMIT
+        self._at = size
+        os.lseek(self._fd, size, os.SEEK_SET)
+        return text + ("\n[cut: more was printed]" if cut else "")
+
+
+class Worker:
+    """One submission: its module, its handles, its prints."""
+
+    def __init__(self, path: str, source: bytes, name: str, prints: Prints) -> None:
+        self.path, self.source, self.name, self.prints = path, source, name, prints
+        self.folder = os.path.dirname(path)
+        self.functions: dict[str, Any] = {}
+        self.handles: dict[int, Any] = {}
+
+    def load(self, wanted: dict[str, list[Any]]) -> dict[str, Any]:
+        """Run the file; say what it lacks. `wanted` is name -> how many arguments it may and must take."""
+        package = types.ModuleType("katas")
+        package.__path__ = [self.folder]
+        module = types.ModuleType(f"katas.{self.name}")
+        module.__file__, module.__package__ = self.path, "katas"
+        sys.modules["katas"], sys.modules[module.__name__] = package, module
+        setattr(package, self.name, module)
+        try:
+            code = compile(self.source, self.path, "exec", dont_inherit=True)
+        except BaseException as error:
+            return {"stage": "compile", "raised": self.describe(error)}
+        try:
+            exec(code, module.__dict__)
+        except BaseException as error:
+            return {"stage": "import", "raised": self.describe(error), "prints": self.prints.take()}
+        missing = []
+        for function in wanted:
+            self.functions[function] = module.__dict__.get(function)
+            if self.functions[function] is None:
+                missing.append(function)
+        misfits = [
+            fit
+            for function, counts in wanted.items()
+            if function not in missing and (fit := _misfit(function, self.functions[function], counts))
+        ]
+        return {"stage": "loaded", "missing": missing, "misfits": misfits, "prints": self.prints.take()}
+
+    def answer(self, request: list[Any]) -> bytes:
+        """One call. The request is [function, names, arguments]."""
+        function, names, args = request
+        before = [(name, array_, array_.tobytes()) for name, array_ in _arrays(names, args)]
+        result: dict[str, Any] = {}
+        value: Any = None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            start = time.perf_counter()
+            try:
+                value = self.functions[function](*args)
+            except BaseException as error:
+                result["raised"] = self.describe(error)
+            result["seconds"] = time.perf_counter() - start
+        result["warnings"] = [self._warned(w) for w in (caught or ())[:8]]
+        result["changed"] = [name for name, now, was in before if now.tobytes() != was]
+        result["prints"], result["peak_bytes"] = self.prints.take(), peak_bytes()
+        try:
+            return wire.pack({"value": value, **result}, self.keep)
+        except BaseException as error:
+            result["raised"] = {"type": type(error).__name__, "message": "the answer could not be read"}
+            return wire.pack({"value": None, **result})
+
+    def keep(self, value: Any) -> wire.Handle:
+        """Hold on to what does not cross, so that it can be passed in again."""
+        self.handles[len(self.handles)] = value
+        kind = type(value)
+        return wire.Handle(len(self.handles) - 1, _type_name(kind), _text(lambda: repr(value))[:200])
+
+    def find(self, handle: int) -> Any:
+        """What `keep` held on to."""
+        return self.handles[handle]
+
+    def describe(self, error: BaseException) -> dict[str, Any]:
+        """An exception as data: its traceback, trimmed to the files beside the submission."""
+        kind = type(error)
+        bases = [_type_name(base) for base in type.__dict__["__mro__"].__get__(kind)]
+        message = _text(lambda: str(error))
+        if isinstance(error, SyntaxError) and not error.__traceback__.tb_next:  # type: ignore[union-attr]
+            frames = [[str(error.filename), error.lineno or 0, "", (error.text or "").rstrip()]]
+            message = _text(lambda: str(error.msg))
+        else:
+            frames = self._frames(error.__traceback__)
+        return {"type": _type_name(kind), "bases": bases, "message": message[:2000], "frames": frames[-6:]}
+
+    def _frames(self, trace: types.TracebackType | None) -> list[list[Any]]:
+        frames: list[list[Any]] = []
+        for frame, line in traceback.walk_tb(trace):
+            path = frame.f_code.co_filename
+            if os.path.dirname(path) == self.folder:
+                text = self._line(line) if path == self.path else linecache.getline(path, line)
+                frames.append([path, line, frame.f_code.co_name, text.strip()[:200]])
+        return frames
+
+    def _line(self, number: int) -> str:
+        lines = self.source.splitlines()
+        return lines[number - 1].decode("utf-8", "replace") if 0 < number <= len(lines) else ""
+
+    def _warned(self, warned: warnings.WarningMessage) -> list[Any]:
+        line = warned.lineno if warned.filename == self.path else 0
+        return [_type_name(warned.category), _text(lambda: str(warned.message))[:300], line]
+
+
+def _arrays(names: list[str], args: tuple[Any, ...]) -> list[tuple[str, wire.Array]]:
+    """The arrays among the arguments, also inside dicts and lists, each with a name for messages."""
+    found: list[tuple[str, wire.Array]] = []
+    for index, value in enumerate(args):
+        found += _arrays_in(names[index] if index < len(names) else f"argument {index}", value)
+    return found
+
+
+def _arrays_in(name: str, value: Any) -> list[tuple[str, wire.Array]]:
+    if isinstance(value, np.ndarray):
+        return [(name, value)]
+    if isinstance(value, dict):
+        return [pair for key, item in value.items() for pair in _arrays_in(f'{name}["{key}"]', item)]
+    if isinstance(value, list | tuple):
+        return [pair for index, item in enumerate(value) for pair in _arrays_in(f"{name}[{index}]", item)]
+    return []
+
+
+def _misfit(name: str, function: Any, counts: list[Any]) -> str:
+    """What is wrong with the signature, or nothing. `counts` is [how it should read, most, fewest arguments]."""
+    if not callable(function):
+        return f"{name} is a {_type_name(type(function))}, should be a function"
+    try:
+        signature = inspect.signature(function)
+    except BaseException:  # a builtin, or anything odd: the calls will tell
+        return ""
+    try:
+        for count in counts[1:]:
+            signature.bind(*[None] * count)
+    except TypeError:
+        return f"the signature is {name}{signature}, should be {counts[0]}"
+    return ""
+
+
+def _type_name(kind: type) -> str:
+    """The name of a type, past any metaclass."""
+    return str(type.__dict__["__name__"].__get__(kind))
+
+
+def _text(make: Any) -> str:
+    """A text that the person's code makes, or the word that it could not be made."""
+    try:
+        text = make()
+        return text if type(text) is str else "(no text)"
+    except BaseException:
+        return "(could not be printed)"
+
+
+def peak_bytes() -> int:
+    """The most memory this process has held so far; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak if sys.platform == "darwin" else peak * 1024)
+
+
+def _no_breakpoint(*_: Any, **__: Any) -> None:
+    raise RuntimeError("breakpoint() has no terminal here: use pytest --pdb, or -s with prints")
+
+
+def serve(sock: socket.socket) -> NoReturn:
+    """Be the worker of one submission until the judge hangs up."""
+    send_frame(sock, wire.pack({"pid": os.getpid()}))
+    orders = wire.unpack(receive_frame(sock))
+    os.chdir(orders["folder"])
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    prints = Prints(orders["live"], orders["folder"])
+    sys.breakpointhook = _no_breakpoint
+    worker = Worker(orders["path"], bytes(orders["source"].data), orders["name"], prints)
+    send_frame(sock, wire.pack(worker.load(orders["wanted"])))
+    try:
+        while True:
+            for request in wire.unpack(receive_frame(sock), worker.find):
+                send_frame(sock, worker.answer(request))
+    except (EOFError, ConnectionError):
+        os._exit(0)
+
+
+def _limits() -> None:
+    """No core dumps, no endless files. The deadlines are the judge's."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
+
+
+def forge(control: socket.socket) -> None:
+    """The warm parent: `F` and a socket forks a worker, `K` and a pid kills one and tells how it ended."""
+    workers: set[int] = set()
+    while True:
+        message, fds = _receive_order(control)
+        if not message:
+            break
+        if message[:1] == b"F":
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                os.setsid()
+                _limits()
+                serve(socket.socket(fileno=fds[0]))
+            workers.add(pid)
+            os.close(fds[0])
+        else:
+            (pid,) = struct.unpack("<q", message[1:])
+            control.sendall(struct.pack("<q", _end(pid) if pid in workers else 0))
+            workers.discard(pid)
+    for pid in workers:
+        _end(pid)
+
+
+def _receive_order(control: socket.socket) -> tuple[bytes, list[int]]:
+    fds = array.array("i")
+    try:
+        message, ancillary, _, _ = control.recvmsg(9, socket.CMSG_LEN(fds.itemsize))
+    except (ConnectionError, KeyboardInterrupt):
+        return b"", []
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    if message[:1] == b"K" and len(message) < 9:
+        message += bytes(receive(control, 9 - len(message)))
+    return message, list(fds)
+
+
+def _end(pid: int) -> int:
+    """Kill a worker with its group; how it had ended already, if it had (an exit status, or minus a signal)."""
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    if not ended:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def connect(port: int, token: str) -> NoReturn:
+    """Be one worker, over loopback, where there is no fork."""
+    sock = socket.create_connection(("127.0.0.1", port))
+    sock.sendall(token.encode())
+    serve(sock)
+
+
+def replay(path: str, name: str, function: str, frame: str) -> None:
+    """Run one call under pdb in this terminal: at the line that raised, or from the first line of the function."""
+    with open(frame, "rb") as file:
+        data = bytearray(file.read())
+    with open(path, "rb") as file:
+        source = file.read()
+    worker = Worker(path, source, name, Prints(True, ""))
+    worker.load({function: ["", 0]})
+    call = worker.functions[function]
+    try:
+        call(*wire.unpack(data))
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+        pdb.post_mortem(error.__traceback__)
+    else:
+        pdb.Pdb().runcall(call, *wire.unpack(bytearray(data)))
+
+
+def main(argv: list[str]) -> None:
+    """Be what the first word says."""
+    role, *rest = argv
+    if role == "forge":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the judge's to answer
+        forge(socket.socket(fileno=int(rest[0])))
+    elif role == "connect":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        connect(int(rest[0]), os.environ.pop("KATA_TOKEN"))
+    else:
+        replay(*rest)

@@ -1,0 +1,52 @@
+"""Embedding and tied logits · 10 minutes
+
+Write the two ends of a GPT. `embed(ids, token_embedding, position_embedding)` looks up the (B, T)
+token ids and tells the model where each token stands: (B, T, d). `tied_logits(hidden,
+token_embedding)` turns the last hidden states (B, T, d) into a score for every token of the
+vocabulary: (B, T, V), reusing the matrix that embedded the tokens. The tables are (V, d) and
+(max_length, d).
+
+Contract
+    embed: the row of the token plus the row of its position, counted from 0; nothing is scaled.
+    tied_logits: a final layer norm of `hidden` (last axis, biased variance, eps = 1e-5 inside the
+    root, no gain or bias), then times the token embedding transposed. No separate output matrix,
+    no bias, no softmax: raw logits, at every position.
+    Nothing that is passed in is modified.
+    Follow-up: an id below 0 (NumPy would wrap to the end of the table) or >= V, ids that are not
+    integers, a wrong rank, a batch of 0, T = 0 and T > max_length raise ValueError; float32 in
+    gives float32 out.
+
+    >>> E, P = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]), np.array([[0.5, 0.5], [3.0, 0.0]])
+    >>> embed(np.array([[2, 0]]), E, P)
+    array([[[2.5, 2.5],
+            [4. , 0. ]]])
+    >>> tied_logits(np.array([[[3.0, 1.0]]]), E).round(3)
+    array([[[ 1., -1.,  0.]]])
+"""
+
+import numpy as np
+
+
+def layer_norm(x: np.ndarray) -> np.ndarray:
+    mean = x.mean(axis=-1, keepdims=True)
+    variance = x.var(axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + 1e-5)
+
+
+def embed(ids: np.ndarray, token_embedding: np.ndarray, position_embedding: np.ndarray) -> np.ndarray:
+    if ids.ndim != 2 or ids.size == 0:
+        raise ValueError(f"ids must be (B, T) with B, T >= 1, not {ids.shape}")
+    if not np.issubdtype(ids.dtype, np.integer):
+        raise ValueError(f"ids must be integers, not {ids.dtype}")
+    T, V, max_length = ids.shape[1], len(token_embedding), len(position_embedding)
+    if T > max_length:
+        raise ValueError(f"{T} tokens do not fit {max_length} positions")
+    if ids.min() < 0 or ids.max() >= V:
+        raise ValueError(f"ids must lie in 0..{V - 1}, not {ids.min()}..{ids.max()}")
+    return token_embedding[ids] + position_embedding[:T]  # (B, T, d) + (T, d)
+
+
+def tied_logits(hidden: np.ndarray, token_embedding: np.ndarray) -> np.ndarray:
+    if hidden.ndim != 3 or hidden.shape[-1] != token_embedding.shape[-1]:
+        raise ValueError(f"hidden {hidden.shape} and token_embedding {token_embedding.shape} do not fit")
+    return layer_norm(hidden) @ token_embedding.T  # (B, T, d) @ (d, V)

@@ -29,7 +29,7 @@ def direction(submission: Submission, reference: Any, rng: Rng) -> None:
     if isinstance(answer.value, np.ndarray) and (map_ := sees(answer.value)) is not None and len(map_) == 4:
         read = reading(map_)
         if read.direction == "reversed":
-            grid = grids.influence(map_, sees(reference.causal_mask(4)), "query", "key")
+            grid = grids.influence(map_, ~reference.causal_mask(4), "query", "key")
             raise Wrong(f"causal_mask(4) is {read.words}", grid, call=call, answer=answer, mistake="reversed_mask")
 
 
@@ -47,7 +47,7 @@ def itself(submission: Submission, reference: Any, rng: Rng) -> None:
         mask = expect.returned(call, answer, reference.causal_mask(*call.args))
         if mask.diagonal().any():
             i = int(mask.diagonal().argmax())
-            grid = grids.influence(~mask, sees(reference.causal_mask(*call.args)), "query", "key")
+            grid = grids.influence(~mask, ~reference.causal_mask(len(mask)), "query", "key")
             says = f"causal_mask({len(mask)})[{i}, {i}] is True: position {i} cannot see itself"
             raise Wrong(says, grid, call=call, answer=answer)
 

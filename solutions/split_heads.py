@@ -1,15 +1,18 @@
 """Split and merge heads · 8 minutes
 
-Multi-head attention runs H attentions side by side, each on its own dh = d / H features. Write
-`split_heads(x, heads)`, which turns x (B, T, d) into (B, H, T, dh), and `merge_heads(x)`, its
-inverse, which turns (B, H, T, dh) back into (B, T, d).
+Multi-head attention runs H attentions side by side, each on its own share of
+dh = d / H features. Write `split_heads(x, heads)`, which turns x of (B, T, d)
+into (B, H, T, dh), and `merge_heads(x)`, its inverse, which turns (B, H, T, dh)
+back into (B, T, d).
 
 Contract
     Head h holds the features h*dh to (h+1)*dh of every token, in order.
-    merge_heads(split_heads(x, H)) is x again, for every H that divides d, 1 and d included.
+    merge_heads(split_heads(x, H)) is x again for every H that divides d, 1 and
+    d included, and split_heads(merge_heads(y), H) is y again.
     The input is not modified; a view of it may be returned.
-    Follow-up: a width that heads do not divide, heads < 1 or a wrong rank raises ValueError;
-    merging a non-contiguous input works; float32 in gives float32 out.
+    Follow-up: a width that heads do not divide, heads < 1 or a wrong rank
+    raises ValueError; merging a non-contiguous input works; float32 in gives
+    float32 out.
 
     >>> x = np.arange(8).reshape(1, 2, 4)  # 2 tokens of 4 features
     >>> split_heads(x, 2)

@@ -1,27 +1,35 @@
 """Embedding and tied logits · 10 minutes
 
-Write the two ends of a GPT. `embed(ids, token_embedding, position_embedding)` looks up the (B, T)
-token ids and tells the model where each token stands: (B, T, d). `tied_logits(hidden,
-token_embedding)` turns the last hidden states (B, T, d) into a score for every token of the
-vocabulary: (B, T, V), reusing the matrix that embedded the tokens. The tables are (V, d) and
-(max_length, d).
+Write the two ends of a GPT. `embed(ids, token_embedding, position_embedding)`
+looks up the (B, T) token ids and tells the model where each token stands; the
+result is (B, T, d). `tied_logits(hidden, token_embedding)` turns what leaves
+the last block, (B, T, d), into a score for every token of the vocabulary,
+(B, T, V), reusing the matrix that embedded the tokens. The tables are (V, d)
+and (max_length, d).
 
 Contract
-    embed: the row of the token plus the row of its position, counted from 0; nothing is scaled.
-    tied_logits: a final layer norm of `hidden` (last axis, biased variance, eps = 1e-5 inside the
-    root, no gain or bias), then times the token embedding transposed. No separate output matrix,
-    no bias, no softmax: raw logits, at every position.
+    embed: the row of the token plus the row of its position, counted from 0;
+    nothing is scaled.
+    tied_logits: a final layer norm of `hidden` (last axis, biased variance,
+    eps = 1e-5 inside the root, no gain or bias), then times the token embedding
+    transposed. No output matrix of its own, no bias, no softmax: raw logits, at
+    every position.
     Nothing that is passed in is modified.
-    Follow-up: an id below 0 (NumPy would wrap to the end of the table) or >= V, ids that are not
-    integers, a wrong rank, a batch of 0, T = 0 and T > max_length raise ValueError; float32 in
-    gives float32 out.
+    Follow-up: an id below 0 (NumPy would wrap to the end of the table) or >= V,
+    ids that are not integers, a wrong rank, a batch of 0, T = 0 and
+    T > max_length raise ValueError; float32 in gives float32 out.
 
-    >>> E, P = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]), np.array([[0.5, 0.5], [3.0, 0.0]])
+    >>> E = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])  # 3 tokens
+    >>> P = np.array([[0.5, 0.5], [3.0, 0.0]])  # 2 positions
     >>> embed(np.array([[2, 0]]), E, P)
     array([[[2.5, 2.5],
             [4. , 0. ]]])
     >>> tied_logits(np.array([[[3.0, 1.0]]]), E).round(3)
     array([[[ 1., -1.,  0.]]])
+
+    A decoder is `embed`, a stack of blocks, `tied_logits`. With B = 2, T = 4
+    and causal blocks, changing the token at index 3 leaves the logits at the
+    indices 0 to 2 as they were.
 """
 
 import numpy as np

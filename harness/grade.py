@@ -42,6 +42,7 @@ class Grading:
 
     def __init__(self, judge: Judge, name: str, path: Path, source: bytes, seed: int) -> None:
         self.kata: Kata = registry.kata(name)
+        self.line = 1 + (stubs.defined_at(source, self.kata.functions[0]) or 0)
         self.untouched = stubs.untouched(source, registry.stub(name))
         self._judge, self._path, self._source, self._seed = judge, path, source, seed
         self._session: Session | None = None
@@ -110,15 +111,22 @@ class Grading:
 
     def report(self, file: str, submitter: str = "") -> Report:
         """The whole submission, graded."""
-        outcomes = self.run_all()
-        name, session = self.kata.name, self._session
-        seconds, peak = (session.seconds, session.peak_bytes) if session else (0.0, 0)
+        outcomes, name, session = self.run_all(), self.kata.name, self._session
+        whole = Report(
+            file,
+            name,
+            submitter,
+            _verdict(outcomes),
+            outcomes[0].says,
+            line=self.line,
+            seconds=session.seconds if session else 0.0,
+            peak_bytes=session.peak_bytes if session else 0,
+        )
         if session and session.broken:
-            return Report(file, name, submitter, "broken", outcomes[0].says, seconds=seconds, peak_bytes=peak)
+            return replace(whole, verdict="broken", trace=session.broken)
         found = self.diagnosis()
         says = _says(outcomes, found)
-        verdict = _verdict(outcomes)
-        return Report(file, name, submitter, verdict, says, outcomes, found.mistakes, found.remark, seconds, peak)
+        return replace(whole, says=says, outcomes=outcomes, mistakes=found.mistakes, remark=found.remark)
 
     def close(self) -> None:
         """End the worker."""
@@ -155,13 +163,14 @@ def _verdict(outcomes: tuple[Outcome, ...]) -> Verdict:
     return "pass" if all(o.outcome == "passed" for o in outcomes if o.level == "core") else "fail"
 
 
-def grade(judge: Judge, name: str, path: Path, seed: int, submitter: str = "") -> Report:
-    """Grade one file as one kata."""
+def grade(judge: Judge, name: str, path: Path, seed: int, file: str = "", submitter: str = "") -> Report:
+    """Grade one file as one kata; `file` is how the report should call it."""
+    file = file or str(path)
     try:
         grading = Grading(judge, name, path, read(path), seed)
     except Unreadable as why:
-        return Report(str(path), name, submitter, "broken", str(why))
+        return Report(file, name, submitter, "broken", str(why))
     try:
-        return grading.report(str(path), submitter)
+        return grading.report(file, submitter)
     finally:
         grading.close()

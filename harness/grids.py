@@ -70,5 +70,5 @@ def influence(sees: Array, expected: Array, rows: str = "output row", columns: s
 
     head = "   " + " ".join(str(j % 10) for j in range(sees.shape[1]))
     grid = beside([head, *lines(sees, expected)], [head, *lines(expected, expected)], ("yours", "should be"))
-    key = f"{rows} down, {columns} across: # depends, . does not, ! depends but must not, o should but does not"
+    key = f"{rows} down, {columns} across; # sees, . does not, ! must not, o should"
     return f"{grid}\n{key}"

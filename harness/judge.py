@@ -8,15 +8,10 @@ session answers with the same words at once.
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import shutil
 import signal
 import socket
 import struct
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,14 +21,10 @@ from typing import Any
 import numpy as np
 
 from harness import wire
+from harness.forge import Forge, Process
 from harness.model import Answer, Call, Frame, Raised, Submission, Warned
 
-ROOT = Path(__file__).resolve().parents[1]
 MAX_FRAME = 1 << 30
-BOOT = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness.worker as worker; del sys.path[0]; "
-    "import harness; harness.__path__ = []; worker.main(sys.argv[2:])"
-)
 
 
 @dataclass(frozen=True)
@@ -48,49 +39,13 @@ class Limits:
 UNLIMITED = Limits(None, None, None)
 
 
-def can_fork() -> bool:
-    """Whether workers are forked from a warm parent. macOS forks, but its Accelerate library does not survive it."""
-    return hasattr(os, "fork") and sys.platform != "darwin" and os.environ.get("KATA_WORKER") != "spawn"
-
-
-def worker_command(*words: str) -> list[str]:
-    """The command line of a worker process: isolated, UTF-8, and without the kit on its path."""
-    inside = [p for p in sys.path if p and Path(p).resolve() not in (ROOT, Path.cwd(), ROOT / "katas")]
-    path = json.dumps([str(ROOT), *inside])
-    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", BOOT, path, *words]
-
-
-def worker_environment() -> dict[str, str]:
-    """One BLAS thread a worker: fork and timing need it."""
-    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**os.environ, **threads}
-
-
 class Judge:
     """Owns the processes of one run; use it in a `with`, or `close` it."""
 
-    def __init__(self, limits: Limits | None = None, live: bool = False) -> None:
-        self.limits, self.live = limits or Limits(), live
-        self._scratch = tempfile.mkdtemp(prefix="kata-")
-        self._control: socket.socket | None = None
-        self._forge: subprocess.Popen[bytes] | None = None
+    def __init__(self, limits: Limits | None = None, forge: Forge | None = None) -> None:
+        self.limits = limits or Limits()
+        self._forge = forge or Forge()
         self._opened = 0
-        if can_fork():
-            self._start_forge()
-
-    def _start_forge(self) -> None:
-        self._control, theirs = socket.socketpair()
-        output = None if self.live else subprocess.DEVNULL
-        self._forge = subprocess.Popen(
-            worker_command("forge", str(theirs.fileno())),
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env=worker_environment(),
-            cwd=self._scratch,
-        )
-        theirs.close()
 
     def __enter__(self) -> Judge:
         return self
@@ -101,26 +56,26 @@ class Judge:
     def open(self, path: Path, source: bytes, name: str, wanted: Mapping[str, tuple[str, int, int]]) -> Session:
         """Load a submission. `wanted` is function -> (how it should read, most arguments, fewest)."""
         self._opened += 1
-        folder = Path(self._scratch, str(self._opened))
+        folder = Path(self._forge.scratch, str(self._opened))
         folder.mkdir()
-        process = _Forked(self._control) if self._control else _Spawned(self.live)
-        session = Session(process, self.limits, {name: _names(text) for name, (text, _, _) in wanted.items()}, folder)
-        data = np.frombuffer(source, np.uint8)
-        orders = {"path": str(path), "source": data, "name": name, "folder": str(folder), "live": self.live}
-        session.load({**orders, "wanted": {k: list(v) for k, v in wanted.items()}})
+        signatures = {function: _names(text) for function, (text, _, _) in wanted.items()}
+        session = Session(self._forge.worker(), self.limits, signatures, folder)
+        session.load(
+            {
+                "path": str(path),
+                "source": np.frombuffer(source, np.uint8),
+                "name": name,
+                "folder": str(folder),
+                "live": self._forge.live,
+                "wanted": {function: list(counts) for function, counts in wanted.items()},
+            }
+        )
         return session
 
     def close(self) -> None:
-        """End the warm parent, and with it every worker; remove the scratch folder."""
-        if self._control:
-            self._control.close()
-        if self._forge:
-            try:
-                self._forge.wait(5)
-            except subprocess.TimeoutExpired:
-                self._forge.kill()
-                self._forge.wait()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        """End every worker and remove the scratch folder."""
+        self._forge.close()
+        shutil.rmtree(self._forge.scratch, ignore_errors=True)
 
 
 def _names(signature: str) -> tuple[str, ...]:
@@ -129,58 +84,11 @@ def _names(signature: str) -> tuple[str, ...]:
     return tuple(part.split("=")[0].strip() for part in inside.split(",")) if inside else ()
 
 
-class _Forked:
-    """A worker forked from the warm parent."""
-
-    def __init__(self, control: socket.socket) -> None:
-        self._control = control
-        self.socket, theirs = socket.socketpair()
-        socket.send_fds(control, [b"F"], [theirs.fileno()])
-        theirs.close()
-
-    def end(self, pid: int) -> int:
-        """Kill it; how it ended."""
-        self._control.sendall(b"K" + struct.pack("<q", pid))
-        (status,) = struct.unpack("<q", self._control.recv(8, socket.MSG_WAITALL))
-        return int(status)
-
-
-class _Spawned:
-    """A worker started afresh: slower, and the only way where there is no fork."""
-
-    def __init__(self, live: bool) -> None:
-        token = os.urandom(16).hex()
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            server.settimeout(30)
-            output = None if live else subprocess.DEVNULL
-            self._process = subprocess.Popen(
-                worker_command("connect", str(server.getsockname()[1])),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env={**worker_environment(), "KATA_TOKEN": token},
-                start_new_session=os.name == "posix",
-            )
-            self.socket, _ = server.accept()
-        if _receive(self.socket, 32, None) != token.encode():
-            raise ConnectionError("something else answered in the worker's place")
-
-    def end(self, _: int) -> int:
-        """Kill it with its group, where there are groups; how it ended."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.2)
-        if self._process.returncode is None and os.name == "posix":
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
-        return self._process.wait()
-
-
 class Session(Submission):
     """One submission in its process. `records` keeps every call with its answer, by the check that made it."""
 
     def __init__(
-        self, process: _Forked | _Spawned, limits: Limits, signatures: dict[str, tuple[str, ...]], folder: Path
+        self, process: Process, limits: Limits, signatures: dict[str, tuple[str, ...]], folder: Path
     ) -> None:
         self.signatures, self.limits, self._process, self._folder = signatures, limits, process, folder
         self.records: list[tuple[str, Call, Answer]] = []
@@ -238,6 +146,10 @@ class Session(Submission):
             limit = self.limits.call if limit == self.limits.call else self.limits.total
             self.dead = self._died(gone, call.function, limit)
             return Answer(raised=self.dead)
+        except BaseException:  # Ctrl-C or pytest-timeout: what is still on the wire would answer the wrong question
+            self.dead = Raised("Interrupted", f"was interrupted in {call.function}", fatal=True)
+            self.close()
+            raise
         finally:
             self.seconds += time.monotonic() - start
 

@@ -234,5 +234,7 @@ class Report:
     outcomes: tuple[Outcome, ...] = ()
     mistakes: tuple[Named, ...] = ()
     remark: str = ""
+    trace: Raised | None = None
+    line: int = 1
     seconds: float = 0.0
     peak_bytes: int = 0

@@ -49,14 +49,13 @@ def _code(source: bytes) -> str:
     return ast.dump(tree)
 
 
-def defined_at(source: bytes, function: str) -> int:
-    """The line (from 0) where a file defines a function; 0 when it does not. Nothing is parsed or run."""
-    pattern = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+{function}\b|^{function}\s*[:=]"
-    found = re.search(pattern.encode(), source, re.MULTILINE)
-    return source.count(b"\n", 0, found.start()) if found else 0
+def functions(source: bytes) -> list[str]:
+    """The functions that a file's text defines at its top level. Nothing is parsed or run."""
+    return [name.decode("ascii", "replace") for name in re.findall(rb"^def[ \t]+(\w+)", source, re.M)]
 
 
-def defines(source: bytes, function: str) -> bool:
-    """Whether a file's text defines a function at its top level."""
-    pattern = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+{function}\b|^{function}\s*[:=]"
-    return re.search(pattern.encode(), source, re.MULTILINE) is not None
+def defined_at(source: bytes, function: str) -> int | None:
+    """The line (from 0) where a file's text defines a function, by def, class or assignment; None when it does not."""
+    name = re.escape(function).encode()
+    found = re.search(rb"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+%b\b|%b\s*[:=])" % (name, name), source, re.M)
+    return source.count(b"\n", 0, found.start()) if found else None

@@ -92,32 +92,25 @@ class Worker:
         self.handles: dict[int, Any] = {}
 
     def load(self, wanted: dict[str, list[Any]]) -> dict[str, Any]:
-        """Run the file; say what it lacks. `wanted` is name -> how many arguments it may and must take."""
+        """Run the file; say what it lacks. `wanted` is function -> (how it should read, most arguments, fewest)."""
+        try:
+            self.execute()
+        except BaseException as error:
+            return {"raised": self.describe(error), "prints": self.prints.take()}
+        missing = [function for function in wanted if function not in self.functions]
+        misfits = [_misfit(name, self.functions[name], counts) for name, counts in wanted.items() if name not in missing]
+        return {"missing": missing, "misfits": [text for text in misfits if text], "prints": self.prints.take()}
+
+    def execute(self) -> None:
+        """Run the file as `katas.NAME`, where `katas` is its own folder."""
         package = types.ModuleType("katas")
         package.__path__ = [self.folder]
         module = types.ModuleType(f"katas.{self.name}")
         module.__file__, module.__package__ = self.path, "katas"
         sys.modules["katas"], sys.modules[module.__name__] = package, module
         setattr(package, self.name, module)
-        try:
-            code = compile(self.source, self.path, "exec", dont_inherit=True)
-        except BaseException as error:
-            return {"stage": "compile", "raised": self.describe(error)}
-        try:
-            exec(code, module.__dict__)
-        except BaseException as error:
-            return {"stage": "import", "raised": self.describe(error), "prints": self.prints.take()}
-        missing = []
-        for function in wanted:
-            self.functions[function] = module.__dict__.get(function)
-            if self.functions[function] is None:
-                missing.append(function)
-        misfits = [
-            fit
-            for function, counts in wanted.items()
-            if function not in missing and (fit := _misfit(function, self.functions[function], counts))
-        ]
-        return {"stage": "loaded", "missing": missing, "misfits": misfits, "prints": self.prints.take()}
+        self.functions = module.__dict__
+        exec(compile(self.source, self.path, "exec", dont_inherit=True), module.__dict__)
 
     def answer(self, request: list[Any]) -> bytes:
         """One call. The request is [function, names, arguments]."""
@@ -336,20 +329,27 @@ def connect(port: int, token: str) -> NoReturn:
 
 def replay(path: str, name: str, function: str, frame: str) -> None:
     """Run one call under pdb in this terminal: at the line that raised, or from the first line of the function."""
-    with open(frame, "rb") as file:
-        data = bytearray(file.read())
     with open(path, "rb") as file:
-        source = file.read()
-    worker = Worker(path, source, name, Prints(True, ""))
-    worker.load({function: ["", 0]})
-    call = worker.functions[function]
+        worker = Worker(path, file.read(), name, Prints(True, ""))
+    with open(frame, "rb") as file:
+        data = file.read()
     try:
-        call(*wire.unpack(data))
+        worker.execute()
+        if function:
+            worker.functions[function](*wire.unpack(bytearray(data)))
     except Exception as error:
         print(f"{type(error).__name__}: {error}")
-        pdb.post_mortem(error.__traceback__)
+        pdb.post_mortem(_theirs(error, worker.folder))
     else:
-        pdb.Pdb().runcall(call, *wire.unpack(bytearray(data)))
+        pdb.Pdb().runcall(worker.functions[function], *wire.unpack(bytearray(data)))
+
+
+def _theirs(error: Exception, folder: str) -> types.TracebackType | None:
+    """The traceback from the person's own frames on."""
+    trace = error.__traceback__
+    while trace and os.path.dirname(trace.tb_frame.f_code.co_filename) != folder and trace.tb_next:
+        trace = trace.tb_next
+    return trace
 
 
 def main(argv: list[str]) -> None:

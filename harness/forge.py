@@ -1,0 +1,137 @@
+"""Starts worker processes: forked from one warm parent where there is fork, afresh elsewhere. Standard library alone.
+
+Importing this costs nothing, so that the warm parent can load NumPy while pytest itself is still starting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Protocol
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOT = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness.worker as worker; del sys.path[0]; "
+    "import harness; harness.__path__ = []; worker.main(sys.argv[2:])"
+)
+
+
+def command(*words: str) -> list[str]:
+    """The command line of a worker process: isolated, UTF-8, and without the kit on its path."""
+    ours = {ROOT, ROOT / "katas", Path.cwd()}
+    path = [str(ROOT), *(entry for entry in sys.path if entry and Path(entry).resolve() not in ours)]
+    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", BOOT, json.dumps(path), *words]
+
+
+def environment() -> dict[str, str]:
+    """One BLAS thread a worker: forking and fair timing need it."""
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {**os.environ, **threads}
+
+
+class Process(Protocol):
+    """A worker: the socket to talk to it, and a way to end it."""
+
+    socket: socket.socket
+
+    def end(self, pid: int) -> int:
+        """Kill it with its group; how it ended: an exit status, or minus a signal."""
+
+
+class Forge:
+    """Where workers come from. `live` leaves their prints on the terminal."""
+
+    def __init__(self, live: bool = False) -> None:
+        self.live = live
+        self.scratch = tempfile.mkdtemp(prefix="kata-")
+        self._control: socket.socket | None = None
+        self._parent: subprocess.Popen[bytes] | None = None
+        if _can_fork():
+            self._control, theirs = socket.socketpair()
+            self._parent = _start(
+                ["forge", str(theirs.fileno())], live, environment(), pass_fds=(theirs.fileno(),), cwd=self.scratch
+            )
+            theirs.close()
+
+    def worker(self) -> Process:
+        """A new worker, which has loaded nothing yet."""
+        return _Forked(self._control) if self._control else _Spawned(self.live)
+
+    def close(self) -> None:
+        """End the warm parent, and with it every worker that it forked."""
+        if self._control:
+            self._control.close()
+        if self._parent:
+            try:
+                self._parent.wait(5)
+            except subprocess.TimeoutExpired:
+                self._parent.kill()
+                self._parent.wait()
+
+
+def _can_fork() -> bool:
+    """macOS has fork, but a library that NumPy uses there, Accelerate, does not survive it."""
+    return hasattr(os, "fork") and sys.platform != "darwin" and os.environ.get("KATA_WORKER") != "spawn"
+
+
+def _start(
+    words: list[str], live: bool, env: dict[str, str], pass_fds: tuple[int, ...] = (), cwd: str | None = None
+) -> subprocess.Popen[bytes]:
+    output = None if live else subprocess.DEVNULL
+    return subprocess.Popen(
+        command(*words),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        env=env,
+        cwd=cwd,
+        pass_fds=pass_fds,
+        start_new_session=not pass_fds and os.name == "posix",
+    )
+
+
+class _Forked:
+    """A worker forked from the warm parent."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self.socket, theirs = socket.socketpair()
+        socket.send_fds(control, [b"F"], [theirs.fileno()])
+        theirs.close()
+
+    def end(self, pid: int) -> int:
+        self._control.sendall(b"K" + struct.pack("<q", pid))
+        (status,) = struct.unpack("<q", self._control.recv(8, socket.MSG_WAITALL))
+        return int(status)
+
+
+class _Spawned:
+    """A worker started afresh, reached over loopback: slower, and the only way where there is no fork."""
+
+    def __init__(self, live: bool) -> None:
+        token = os.urandom(16).hex()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.settimeout(30)
+            env = {**environment(), "KATA_TOKEN": token}
+            self._process = _start(["connect", str(server.getsockname()[1])], live, env)
+            self.socket, _ = server.accept()
+        self.socket.settimeout(30)
+        if self.socket.recv(len(token), socket.MSG_WAITALL if hasattr(socket, "MSG_WAITALL") else 0) != token.encode():
+            raise ConnectionError("something else answered in the worker's place")
+
+    def end(self, pid: int) -> int:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.2)
+        if self._process.returncode is None and os.name == "posix":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        return self._process.wait()

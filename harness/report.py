@@ -1,0 +1,149 @@
+"""Results as text for a person and as JSON for a program. One screen, 80 columns, no colour needed."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.model import Named, Outcome, Raised, Report
+
+VERSION = 1
+WIDTH = 78
+MAX_LINES = 24
+
+
+def failure(
+    outcome: Outcome, mistakes: Sequence[Named], remark: str, path: Path, line: int, brief: bool = False
+) -> str:
+    """Why one check failed: the property, what came back, the mistake by name, and the person's own traceback.
+
+    `brief` leaves the pictures out: for the later failures of a kata whose mistake has been named.
+    """
+    raised = outcome.answer.raised if outcome.answer else None
+    blocks = [f"{wrap(outcome.title)}\n{place(path, _line(raised, path, line))}", indent(wrap(outcome.says, WIDTH - 2))]
+    blocks += [mistake(named) for named in mistakes]
+    if not brief:
+        blocks += [indent(_cut(show), 4) for show in outcome.shows]
+        blocks += [_warned(outcome, path), _trace(raised)]
+    if remark and not mistakes:
+        blocks.append(wrap(f"{remark[:1].upper()}{remark[1:]}."))
+    return "\n\n".join(block for block in blocks if block)
+
+
+def mistake(named: Named) -> str:
+    """A recognised mistake: its name, why it is wrong, where to look."""
+    lead = "right under another contract, wrong under this one: " if named.kind == "convention" else ""
+    look = f"\n{indent(wrap(f'Look at: {named.look}.', WIDTH - 2))}" if named.look else ""
+    return wrap(f"{named.name}: {lead}{named.says}.") + look
+
+
+def place(path: Path, line: int) -> str:
+    """`path:line`, which terminals and editors turn into a link; relative where that is shorter to read."""
+    full = path.resolve()
+    shown = os.path.relpath(full) if full.is_relative_to(Path.cwd()) else str(full)
+    return f"{shown}:{line}"
+
+
+def wrap(text: str, width: int = WIDTH) -> str:
+    """Prose in lines of at most `width`; an over-long message of the person's own is cut."""
+    short = text if len(text) <= 600 else f"{text[:600]} [...]"
+    return "\n".join(textwrap.fill(part, width, break_on_hyphens=False) for part in short.splitlines() or [""])
+
+
+def indent(text: str, by: int = 2) -> str:
+    """The text moved to the right."""
+    return textwrap.indent(text, " " * by)
+
+
+def _cut(text: str) -> str:
+    lines = [line if len(line) <= WIDTH - 4 else f"{line[: WIDTH - 9]} [...]" for line in text.splitlines()]
+    return "\n".join(lines[:MAX_LINES])
+
+
+def _line(raised: Raised | None, path: Path, line: int) -> int:
+    own = [frame.line for frame in raised.frames if frame.path == str(path.resolve())] if raised else []
+    return own[-1] if own else line
+
+
+def _warned(outcome: Outcome, path: Path) -> str:
+    warnings = outcome.answer.warnings if outcome.answer else ()
+    lines = {f"{w.category}: {w.message}" + (f" ({place(path, w.line)})" if w.line else "") for w in warnings}
+    return "\n".join(["Your code gave a warning", *(f"  {line}" for line in sorted(lines)[:3])]) if lines else ""
+
+
+def _trace(raised: Raised | None) -> str:
+    if raised is None or not raised.frames:
+        return ""
+    lines = ["Your traceback"]
+    for frame in raised.frames:
+        lines.append(f"  {place(Path(frame.path), frame.line)}" + (f" in {frame.function}" if frame.function else ""))
+        lines.append(f"    {frame.source.strip()[: WIDTH - 4]}")
+    return "\n".join([*lines, indent(wrap(f"{raised.type}: {raised.message}", WIDTH - 2))])
+
+
+def _some(text: str) -> list[str]:
+    return [text] if text else []
+
+
+def open_follow_ups(name: str, outcomes: Iterable[Outcome]) -> list[str]:
+    """The follow-ups that a submission does not meet yet, a line or two each."""
+    lines = []
+    for o in outcomes:
+        if o.level == "follow-up" and o.outcome == "failed" and not o.repeats:
+            lines.append(textwrap.fill(f"{name}: {o.title}", WIDTH, initial_indent="  ", subsequent_indent="    "))
+            lines.append(indent(wrap(o.says, WIDTH - 6).splitlines()[0], 6))
+    return lines
+
+
+def verdict(report: Report) -> str:
+    """One graded submission for a person."""
+    core = [o for o in report.outcomes if o.level == "core"]
+    passed = sum(o.outcome == "passed" for o in core)
+    head = f"{report.file}: {report.verdict.upper()}" + (f" as {report.kata}" if report.kata else "")
+    lines = [head + (f", {passed} of {len(core)} core checks pass" if core else "")]
+    if report.verdict == "broken":
+        return "\n".join([*lines, indent(wrap(report.says, WIDTH - 2)), *_some(_trace(report.trace))])
+    if all(o.outcome == "not started" for o in report.outcomes):
+        return "\n".join([*lines, "  not started: the file is still the stub"])
+    wrong = [o for o in core if o.outcome != "passed" and not o.repeats]
+    for number, o in enumerate(wrong):
+        if number == 0:
+            lines += ["", failure(o, report.mistakes, report.remark, Path(report.file), report.line)]
+        else:
+            lines += ["" if number == 1 else None, wrap(f"also fails: {o.title}")]  # type: ignore[list-item]
+    follow = open_follow_ups(report.kata, report.outcomes)
+    if follow:
+        lines += ["", "follow-ups still open (they never turn a pass into a fail)", *follow]
+        lines += [mistake(named) for named in report.mistakes if not wrong]
+    return "\n".join(line for line in lines if line is not None)
+
+
+def document(reports: Sequence[Report], seed: int, skipped: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """The JSON of a grading run: {"version", "seed", "results", "skipped"}."""
+    return {
+        "version": VERSION,
+        "seed": seed,
+        "results": [_result(report) for report in reports],
+        "skipped": [{"file": file, "why": why} for file, why in skipped],
+    }
+
+
+def _result(report: Report) -> dict[str, Any]:
+    return {
+        "file": report.file,
+        "kata": report.kata,
+        "submitter": report.submitter,
+        "verdict": report.verdict,
+        "says": report.says,
+        "mistakes": [{"name": m.name, "kind": m.kind, "says": m.says, "look": m.look} for m in report.mistakes],
+        "remark": report.remark,
+        "checks": [
+            {"name": o.check, "title": o.title, "level": o.level, "outcome": o.outcome, "says": o.says}
+            for o in report.outcomes
+        ],
+        "seconds": round(report.seconds, 4),
+        "peak_bytes": report.peak_bytes,
+    }

@@ -16,7 +16,7 @@ Contract
     1 / sqrt(dh); softmax over the S keys. There is no causal mask: every query
     sees the whole source.
     memory_padding is boolean, True = padding: blocked for every query of that
-    batch row, before the softmax, whatever the padded memory holds. None means
+    batch row, before the softmax, however large the values there. None means
     that nothing is padded. (`key_padding_mask` of `nn.MultiheadAttention` says
     it the same way, `scaled_dot_product_attention` the other way round.)
     Weights multiply from the right (x @ w); a torch `Linear` holds each of them

@@ -51,10 +51,13 @@ def embed(ids: np.ndarray, token_embedding: np.ndarray, position_embedding: np.n
         raise ValueError(f"{T} tokens do not fit {max_length} positions")
     if ids.min() < 0 or ids.max() >= V:
         raise ValueError(f"ids must lie in 0..{V - 1}, not {ids.min()}..{ids.max()}")
-    return token_embedding[ids] + position_embedding[:T]  # (B, T, d) + (T, d)
+    tokens = token_embedding[ids]  # (B, T, d)
+    positions = position_embedding[:T]  # (T, d), the same in every row of the batch
+    return tokens + positions
 
 
 def tied_logits(hidden: np.ndarray, token_embedding: np.ndarray) -> np.ndarray:
     if hidden.ndim != 3 or hidden.shape[-1] != token_embedding.shape[-1]:
         raise ValueError(f"hidden {hidden.shape} and token_embedding {token_embedding.shape} do not fit")
-    return layer_norm(hidden) @ token_embedding.T  # (B, T, d) @ (d, V)
+    normed = layer_norm(hidden)
+    return normed @ token_embedding.T  # (B, T, d) @ (d, V)

@@ -1,0 +1,278 @@
+"""Embedding and tied logits: hidden checks. Reading them spoils the exercise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness import expect, grids
+from harness.model import Answer, Call, Kata, Submission, Wrong
+from harness.moves import moves
+from harness.probe import Rng, normal, tokens, whole
+
+KATA = Kata(track=1, minutes=10, functions=("embed", "tied_logits"))
+Case = tuple[Any, ...]
+
+
+def small_embed(rng: Rng) -> Case:
+    """Two tokens of whole numbers, out of a vocabulary of 3 and with room for 4 positions."""
+    return np.array([[2, 0]]), whole(rng, 3, 4), whole(rng, 4, 4) * 10 + 1
+
+
+def embed_case(rng: Rng, B: int, T: int, V: int, d: int, max_length: int) -> Case:
+    """Ids that repeat and include 0 and V - 1, and two tables."""
+    ids = rng.integers(0, V, (B, T))
+    ids[0, 0], ids[-1, -1] = V - 1, 0
+    return ids, normal(rng, V, d), normal(rng, max_length, d)
+
+
+def logits_case(rng: Rng, B: int, T: int, V: int, d: int) -> Case:
+    """Hidden rows of many means and spreads, and an embedding whose rows differ in length."""
+    return tokens(rng, B, T, d), normal(rng, V, d) * rng.uniform(0.5, 2, (V, 1))
+
+
+@KATA.core
+def token_rows(submission: Submission, reference: Any, rng: Rng) -> None:
+    """embed looks up token rows: a row of the token table moves the positions that hold that token, and no other"""
+    ids, E, P = np.array([[3, 0, 3], [1, 0, 2]]), normal(rng, 4, 5), normal(rng, 6, 5)
+    found = moves(submission.embed, reference.embed, (ids, E, P), 1, rng, axis=0)
+    words = "Output rows 0 to 2 are the first row of the batch, 3 to 5 the second; the ids are [[3, 0, 3], [1, 0, 2]]."
+    found.should_be(ids.reshape(6, 1) == np.arange(4), "output row", "token row", words)
+
+
+@KATA.core
+def position_rows(submission: Submission, reference: Any, rng: Rng) -> None:
+    """position t of every sequence gets row t of the position table, counted from 0"""
+    ids, E, P = np.array([[3, 0, 3], [1, 0, 2]]), normal(rng, 4, 5), normal(rng, 4, 5)
+    found = moves(submission.embed, reference.embed, (ids, E, P), 2, rng, axis=0)
+    words = "Output rows 0 to 2 are the first row of the batch, 3 to 5 the second; each has T = 3 of max_length 4."
+    found.should_be(np.tile(np.arange(3), 2)[:, None] == np.arange(4), "output row", "position row", words)
+
+
+@KATA.core
+def embed_values(submission: Submission, reference: Any, rng: Rng) -> None:
+    """embed adds the token row and the position row: any T up to max_length, any ids from 0 to V - 1"""
+    cases = [small_embed(rng), embed_case(rng, 3, 5, 6, 4, 9), embed_case(rng, 2, 7, 11, 4, 7)]
+    cases += [embed_case(rng, 1, 3, 5, 4, 8), embed_case(rng, 2, 1, 5, 6, 3), embed_case(rng, 2, 70, 40, 6, 90)]
+    expect.agrees(submission.embed, reference.embed, cases)
+
+
+@KATA.core
+def tie(submission: Submission, reference: Any, rng: Rng) -> None:
+    """the tie is real: a row of the token embedding moves its own column of the logits, and no other"""
+    hidden, E = normal(rng, 2, 3, 6), normal(rng, 4, 6)
+    [(call, answer)] = submission.tied_logits.each([(hidden, np.zeros_like(E))])
+    untied(call, answer)
+    found = moves(submission.tied_logits, reference.tied_logits, (hidden, E), 1, rng, axis=0, over=(0, 1))
+    found.should_be(np.eye(4, dtype=bool), "logit column", "embedding row")
+
+
+def untied(call: Call, answer: Answer) -> None:
+    """Wrong when logits of an embedding of zeros still differ by position and by token: they come from elsewhere."""
+    got = answer.value
+    if not isinstance(got, np.ndarray) or got.dtype.kind != "f" or got.shape != (2, 3, 4) or not np.isfinite(got).all():
+        return
+    rows = got.reshape(6, 4)
+    if np.ptp(rows, axis=0).max() > 1e-9 and np.ptp(rows, axis=1).max() > 1e-9:
+        says = f"tied_logits(hidden, token_embedding)[0, 0, 0] is {grids.number(got[0, 0, 0])}, should be 0.0"
+        words = "Here token_embedding is all zeros, so the logits come from some other matrix."
+        raise Wrong(says, words, call=call, answer=answer, mistake="untied_head")
+
+
+@KATA.core
+def positions_alone(submission: Submission, reference: Any, rng: Rng) -> None:
+    """tied_logits scores every position, and from that position's hidden row alone"""
+    args = (normal(rng, 2, 4, 5), normal(rng, 3, 5))
+    found = moves(submission.tied_logits, reference.tied_logits, args, 0, rng, over=(0, 2))
+    found.should_be(np.eye(4, dtype=bool), "position", "hidden row")
+
+
+@KATA.core
+def logits_values(submission: Submission, reference: Any, rng: Rng) -> None:
+    """logits are raw and exact: V above, below and equal to d, hidden rows of any mean and spread"""
+    small = np.array([[[3.0, 1.0, 3.0, 1.0], [2.0, -2.0, -2.0, 2.0]]])
+    table = np.array([[1.0, 0.0, 2.0, 0.0], [0.0, -3.0, 0.0, 1.0], [2.0, 1.0, -1.0, 4.0]])
+    cases = [(small, table), logits_case(rng, 2, 3, 6, 6), logits_case(rng, 3, 5, 11, 8)]
+    cases += [logits_case(rng, 2, 4, 7, 12), logits_case(rng, 1, 1, 5, 4), logits_case(rng, 2, 70, 9, 6)]
+    expect.agrees(submission.tied_logits, reference.tied_logits, cases)
+
+
+@KATA.core
+def untouched(submission: Submission, reference: Any, rng: Rng) -> None:
+    """neither function modifies what is passed in"""
+    expect.unchanged(submission.embed, reference.embed, [embed_case(rng, 2, 3, 6, 4, 5)])
+    expect.unchanged(submission.tied_logits, reference.tied_logits, [logits_case(rng, 2, 3, 6, 4)])
+
+
+@KATA.core
+def repeatable(submission: Submission, reference: Any, rng: Rng) -> None:
+    """the same call gives the same answer, also the fifth time"""
+    expect.repeats(submission.embed, reference.embed, embed_case(rng, 2, 3, 6, 4, 5))
+    expect.repeats(submission.tied_logits, reference.tied_logits, logits_case(rng, 2, 3, 6, 4))
+
+
+@KATA.follow_up
+def refuses_ids(submission: Submission, reference: Any, rng: Rng) -> None:
+    """an id below 0 or beyond the vocabulary, or one that is no integer, raises ValueError"""
+    E, P = whole(rng, 3, 4), whole(rng, 5, 4)
+    bad = [np.array([[0, -1]]), np.array([[2, 3]]), np.array([[-3, 1]]), np.array([[0.0, 1.0]])]
+    expect.refuses(submission.embed, [(ids, E, P) for ids in bad])
+
+
+@KATA.follow_up
+def refuses_shapes(submission: Submission, reference: Any, rng: Rng) -> None:
+    """a wrong rank, an empty batch, T = 0 or T > max_length raises ValueError"""
+    E, P = whole(rng, 3, 4), whole(rng, 5, 4)
+    bad = [np.zeros(shape, int) for shape in ((2,), (1, 2, 2), (0, 2), (2, 0), (1, 6))]
+    expect.refuses(submission.embed, [(ids, E, P) for ids in bad])
+    expect.refuses(submission.tied_logits, [(whole(rng, 2, 4), E)])
+
+
+@KATA.follow_up
+def float32(submission: Submission, reference: Any, rng: Rng) -> None:
+    """float32 in gives float32 out"""
+    expect.keeps_float32(submission.embed, reference.embed, [embed_case(rng, 2, 3, 6, 4, 5)])
+    expect.keeps_float32(submission.tied_logits, reference.tied_logits, [(normal(rng, 2, 3, 8), normal(rng, 6, 8))])
+
+
+@KATA.follow_up
+def layouts(submission: Submission, reference: Any, rng: Rng) -> None:
+    """tables in another memory layout and ids of another width work as well"""
+    ids, E, P = expect.strided(embed_case(rng, 2, 3, 6, 4, 5))
+    expect.agrees(submission.embed, reference.embed, [(ids, E, P), (ids.astype(np.int32), E, P)])
+    expect.agrees(submission.tied_logits, reference.tied_logits, [expect.strided(logits_case(rng, 2, 3, 6, 4))])
+
+
+HEAD = "return normed @ token_embedding.T"
+UNIT = "(token_embedding / np.linalg.norm(token_embedding, axis=-1, keepdims=True))"
+
+
+def _axis(axis: str) -> tuple[tuple[str, str], ...]:
+    """A layer norm over another axis, as a form."""
+    return ("mean = x.mean(axis=-1", f"mean = x.mean(axis={axis}"), ("= x.var(axis=-1", f"= x.var(axis={axis}")
+
+
+KATA.mistake(
+    "final_norm_missing",
+    "the final layer norm is missing: the hidden states go into the product as they come out of the last block",
+    ("normed = layer_norm(hidden)", "normed = hidden"),
+    look="what happens to `hidden` before the product",
+)
+KATA.mistake(
+    "norm_over_wrong_axis",
+    "the layer norm runs over the wrong axis: it must take its mean and variance over the d features of each position",
+    _axis("1"),
+    _axis("(1, 2)"),
+    _axis("0"),
+    _axis("None"),
+    look="the axis of the mean and of the variance",
+)
+KATA.mistake(
+    "not_transposed",
+    "the token embedding is not transposed: the product must run over d, which works by luck alone when V = d",
+    (HEAD, "return normed @ token_embedding"),
+    (HEAD, "return normed @ token_embedding.reshape(token_embedding.shape[::-1])"),
+    look="the shapes of the product: (B, T, d) times (d, V). A reshape is no transpose",
+)
+KATA.mistake(
+    "softmax_applied",
+    "a softmax is applied already: probabilities come back instead of raw logits",
+    (HEAD, f"z = np.exp({HEAD[7:]})\n    return z / z.sum(axis=-1, keepdims=True)"),
+    look="what follows the product: nothing should, since the loss or the sampler takes the softmax",
+)
+KATA.mistake(
+    "log_softmax_applied",
+    "a log-softmax is applied already: log-probabilities come back instead of raw logits",
+    (HEAD, f"z = {HEAD[7:]}\n    return z - np.log(np.exp(z).sum(axis=-1, keepdims=True))"),
+    look="what follows the product: nothing should, since the loss or the sampler takes the log-softmax",
+)
+KATA.mistake(
+    "logits_times_sqrt_d",
+    "the logits are multiplied by sqrt(d): nothing is scaled here",
+    (HEAD, f"{HEAD} * hidden.shape[-1] ** 0.5"),
+    look="a factor beside the product",
+)
+KATA.mistake(
+    "logits_over_sqrt_d",
+    "the logits are divided by sqrt(d), as attention scores or T5's head are: nothing is scaled here",
+    (HEAD, f"{HEAD} / hidden.shape[-1] ** 0.5"),
+    look="a factor beside the product",
+    kind="convention",
+)
+KATA.mistake(
+    "token_rows_scaled",
+    "embed scales by sqrt(d), as the 2017 Transformer does: here the rows are added as they are",
+    ("tokens = token_embedding[ids]", "tokens = token_embedding[ids] * token_embedding.shape[-1] ** 0.5"),
+    ("return tokens + positions", "return (tokens + positions) * token_embedding.shape[-1] ** 0.5"),
+    look="a factor on the token rows in embed",
+    kind="convention",
+)
+KATA.mistake(
+    "positions_missing",
+    "the positions are missing: embed gives the token rows alone, so the order of the tokens is lost",
+    ("return tokens + positions", "return tokens"),
+    look="whether position_embedding is used in embed",
+)
+KATA.mistake(
+    "positions_from_one",
+    "positions are counted from 1: the first token gets row 1 of the position table instead of row 0",
+    ("position_embedding[:T]", "position_embedding[1 : T + 1]"),
+    look="the start of the slice or of the range of positions",
+)
+KATA.mistake(
+    "positions_by_id",
+    "the position table is indexed by the token ids: it must be indexed by the place in the sequence",
+    ("position_embedding[:T]", "position_embedding[ids]"),
+    look="what indexes position_embedding",
+)
+KATA.mistake(
+    "positions_over_batch",
+    "the position table is sliced over the batch axis: its rows belong to the T positions, not to the B sequences",
+    ("position_embedding[:T]", "position_embedding[: ids.shape[0], None]"),
+    ("position_embedding[:T]", "position_embedding[: ids.shape[0]]"),
+    look="which axis of ids gives the length of the slice",
+)
+KATA.mistake(
+    "embeddings_concatenated",
+    "the two embeddings are concatenated instead of added: rows of width 2 d come back",
+    ("return tokens + positions", "return np.concatenate([tokens, 0 * tokens + positions], axis=-1)"),
+    ("return tokens + positions", "return np.concatenate([0 * tokens + positions, tokens], axis=-1)"),
+    look="how the token row and the position row become one row",
+)
+KATA.mistake(
+    "embeddings_multiplied",
+    "the two embeddings are multiplied instead of added",
+    ("return tokens + positions", "return tokens * positions"),
+    look="how the token row and the position row become one row",
+)
+KATA.mistake(
+    "untied_head",
+    "the head is not tied: the logits come from a matrix of its own, not from the token embedding",
+    (HEAD, "return normed @ np.random.default_rng(0).standard_normal(token_embedding.shape).T"),
+    (HEAD, "return normed @ np.random.default_rng().standard_normal(token_embedding.shape).T"),
+    look="which matrix the normalised hidden states are multiplied by",
+)
+KATA.mistake(
+    "unit_length_rows",
+    "the embedding rows are scaled to unit length before the product: the length of a row is part of its logit",
+    (HEAD, f"return normed @ {UNIT}.T"),
+    look="what happens to token_embedding before the product",
+)
+KATA.mistake(
+    "cosine_logits",
+    "these are cosines: embedding rows and hidden rows are both scaled to unit length before the product",
+    (HEAD, f"return normed / np.linalg.norm(normed, axis=-1, keepdims=True) @ {UNIT}.T"),
+    (
+        ("normed = layer_norm(hidden)", "normed = hidden / np.linalg.norm(hidden, axis=-1, keepdims=True)"),
+        (HEAD, f"return normed @ {UNIT}.T"),
+    ),
+    look="what happens to either side before the product: a layer norm on the left, nothing on the right",
+)
+KATA.mistake(
+    "last_position_only",
+    "only the last position is scored: training needs logits at every position, (B, T, V)",
+    (HEAD, "return normed[:, -1] @ token_embedding.T"),
+    (HEAD, "return normed[:, -1:] @ token_embedding.T"),
+    look="an index on the hidden states, such as [:, -1]",
+)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from harness import registry, report, stubs
+from harness import outline, registry, report, stubs
 from harness.grade import Unreadable, grade, read
 from harness.judge import Judge
 from harness.model import Report
@@ -68,9 +68,9 @@ def _version() -> str:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    if options.kata is not None and not registry.is_kata(options.kata):
+    if options.kata is not None and not outline.is_kata(options.kata):
         near = registry.nearest(options.kata)
-        known = f"did you mean {near}?" if near else f"the katas are {', '.join(registry.names())}"
+        known = f"did you mean {near}?" if near else f"the katas are {', '.join(outline.names())}"
         print(f"kata grade: there is no kata {options.kata!r}; {known}", file=sys.stderr)
         return 2
     if options.seed is not None and options.seed < 0:
@@ -103,14 +103,14 @@ def _grade_file(judge: Judge, file: str, name: str | None, seed: int) -> Report:
 def _kata_of(path: Path) -> str | None:
     """The kata of a file: from its name (`causal_mask.py`, `team3_causal_mask.py`), or from what it defines."""
     stem = path.stem
-    named = [name for name in registry.names() if stem == name or stem.endswith(f"_{name}")]
+    named = [name for name in outline.names() if stem == name or stem.endswith(f"_{name}")]
     if named:
         return max(named, key=len)
     try:
         source = read(path)
     except Unreadable:
         return None
-    wanted = {name: registry.kata(name).functions for name in registry.names()}
+    wanted = {name: outline.outline(name).functions for name in outline.names()}
     return next((n for n, fs in wanted.items() if any(stubs.defined_at(source, f) is not None for f in fs)), None)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -19,8 +20,8 @@ from typing import Protocol
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOT = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness.worker as worker; del sys.path[0]; "
-    "import harness; harness.__path__ = []; worker.main(sys.argv[2:])"
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness; from harness import serve; "
+    "del sys.path[0]; harness.__path__ = []; sys.dont_write_bytecode = True; serve.main(sys.argv[2:])"
 )
 
 
@@ -28,7 +29,7 @@ def command(*words: str) -> list[str]:
     """The command line of a worker process: isolated, UTF-8, and without the kit on its path."""
     ours = {ROOT, ROOT / "katas", Path.cwd()}
     path = [str(ROOT), *(entry for entry in sys.path if entry and Path(entry).resolve() not in ours)]
-    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", BOOT, json.dumps(path), *words]
+    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", BOOT, json.dumps(path), *words]
 
 
 def environment() -> dict[str, str]:
@@ -52,6 +53,7 @@ class Forge:
     def __init__(self, live: bool = False) -> None:
         self.live = live
         self.scratch = tempfile.mkdtemp(prefix="kata-")
+        self._forked = False
         self._control: socket.socket | None = None
         self._parent: subprocess.Popen[bytes] | None = None
         if _can_fork():
@@ -63,18 +65,22 @@ class Forge:
 
     def worker(self) -> Process:
         """A new worker, which has loaded nothing yet."""
+        self._forked = True
         return _Forked(self._control) if self._control else _Spawned(self.live)
 
     def close(self) -> None:
-        """End the warm parent, and with it every worker that it forked."""
-        if self._control:
+        """End the warm parent, and with it every worker that it forked; remove the scratch folder."""
+        if self._parent and self._control:
+            if not self._forked:
+                self._parent.kill()  # it may still be importing NumPy
+            self._control.shutdown(socket.SHUT_WR)
+            self._control.settimeout(5)
+            with contextlib.suppress(OSError):
+                self._control.recv(1)  # ends when the warm parent has ended its workers, and itself
             self._control.close()
-        if self._parent:
-            try:
-                self._parent.wait(5)
-            except subprocess.TimeoutExpired:
-                self._parent.kill()
-                self._parent.wait()
+            self._parent.kill()
+            self._parent.wait()
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
 
 def _can_fork() -> bool:

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from harness import probe, registry, stubs
+from harness import outline, probe, registry, stubs
 from harness.diagnose import Diagnosis, diagnose
 from harness.judge import Judge, Session
 from harness.model import Answer, Check, Kata, Outcome, Raised, Report, Verdict, Wrong
@@ -43,7 +43,7 @@ class Grading:
     def __init__(self, judge: Judge, name: str, path: Path, source: bytes, seed: int) -> None:
         self.kata: Kata = registry.kata(name)
         self.line = 1 + (stubs.defined_at(source, self.kata.functions[0]) or 0)
-        self.untouched = stubs.untouched(source, registry.stub(name))
+        self.untouched = outline.untouched(name, source)
         self._judge, self._path, self._source, self._seed = judge, path, source, seed
         self._session: Session | None = None
         self._outcomes: dict[str, Outcome] = {}

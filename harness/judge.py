@@ -14,15 +14,15 @@ import socket
 import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harness import wire
+from harness import answers, wire
 from harness.forge import Forge, Process
-from harness.model import Answer, Call, Frame, Raised, Submission, Warned
+from harness.model import Answer, Call, Raised, Submission
 
 MAX_FRAME = 1 << 30
 
@@ -37,6 +37,17 @@ class Limits:
 
 
 UNLIMITED = Limits(None, None, None)
+
+
+class _Gone(Exception):
+    """The worker gives no answer: `why` is deadline, end or rubbish."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+RUBBISH = (_Gone, TypeError, ValueError, KeyError)
 
 
 class Judge:
@@ -73,9 +84,8 @@ class Judge:
         return session
 
     def close(self) -> None:
-        """End every worker and remove the scratch folder."""
+        """End every worker."""
         self._forge.close()
-        shutil.rmtree(self._forge.scratch, ignore_errors=True)
 
 
 def _names(signature: str) -> tuple[str, ...]:
@@ -110,10 +120,11 @@ class Session(Submission):
             self._send(orders)
             self._pid = int(self._read(30.0)["pid"])
             loaded = self._read(self.limits.load)
-            self.prints = clean(loaded.get("prints", ""))
-            self.broken = _broken(loaded)
-            self.misfit = clean("; ".join(loaded.get("misfits", ())))
-        except _Gone as gone:
+            self.broken = answers.broken(loaded)
+            self.prints = answers.clean(loaded.get("prints", ""))
+            self.misfit = answers.clean("; ".join(loaded.get("misfits", ())))
+        except RUBBISH as error:
+            gone = error if isinstance(error, _Gone) else _Gone("rubbish")
             self.broken = self._died(gone, "importing the file", self.limits.load)
         self.seconds += time.monotonic() - start
 
@@ -141,8 +152,9 @@ class Session(Submission):
         left = [s for s in (self.limits.call, self._left()) if s is not None]
         limit = min(left) if left else None
         try:
-            return self._accept(_answer_of(self._read(limit)))
-        except _Gone as gone:
+            return self._accept(answers.answer(self._read(limit)))
+        except RUBBISH as error:
+            gone = error if isinstance(error, _Gone) else _Gone("rubbish")
             limit = self.limits.call if limit == self.limits.call else self.limits.total
             self.dead = self._died(gone, call.function, limit)
             return Answer(raised=self.dead)
@@ -173,12 +185,7 @@ class Session(Submission):
         (size,) = struct.unpack("<Q", _receive(sock, 8, end))
         if size > MAX_FRAME:
             raise _Gone("rubbish")
-        try:
-            value = wire.unpack(_receive(sock, size, end))
-        except wire.WireError:
-            raise _Gone("rubbish") from None
-        if not isinstance(value, dict):
-            raise _Gone("rubbish")
+        value: dict[str, Any] = wire.unpack(_receive(sock, size, end))
         return value
 
     def _died(self, gone: _Gone, where: str, limit: float | None) -> Raised:
@@ -203,14 +210,6 @@ class Session(Submission):
         return self._ended
 
 
-class _Gone(Exception):
-    """The worker gives no answer: `why` is deadline, end or rubbish."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
 def _receive(sock: socket.socket, size: int, end: float | None) -> bytearray:
     """Exactly `size` bytes before the moment `end`."""
     parts, left = bytearray(), size
@@ -227,49 +226,3 @@ def _receive(sock: socket.socket, size: int, end: float | None) -> bytearray:
         parts += block
         left -= len(block)
     return parts
-
-
-def clean(text: Any) -> str:
-    """Text from the other side, safe to print anywhere: no lone surrogates, no control characters."""
-    plain = str(text).encode("utf-8", "backslashreplace").decode()
-    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in plain)
-
-
-def _raised(data: Any) -> Raised | None:
-    if not data:
-        return None
-    try:
-        kind, message = clean(data["type"]), clean(data["message"])
-        frames = tuple(Frame(clean(p), int(n), clean(f), clean(s)) for p, n, f, s in data.get("frames", ()))
-        raised = Raised(kind, message, tuple(map(clean, data.get("bases", ()))), frames)
-    except (TypeError, ValueError, KeyError):
-        raise _Gone("rubbish") from None
-    if kind == "SystemExit":
-        return replace(raised, message=f"called sys.exit({message})", fatal=True)
-    return raised
-
-
-def _answer_of(data: dict[str, Any]) -> Answer:
-    try:
-        return Answer(
-            value=data["value"],
-            raised=_raised(data.get("raised")),
-            warnings=tuple(Warned(clean(c), clean(m), int(n)) for c, m, n in data.get("warnings", ())),
-            changed=tuple(map(clean, data.get("changed", ()))),
-            prints=clean(data.get("prints", "")),
-            seconds=float(data.get("seconds", 0.0)),
-            peak_bytes=int(data.get("peak_bytes", 0)),
-        )
-    except (TypeError, ValueError, KeyError):
-        raise _Gone("rubbish") from None
-
-
-def _broken(loaded: dict[str, Any]) -> Raised | None:
-    """Why the file cannot be graded at all, or None."""
-    raised = _raised(loaded.get("raised"))
-    if raised is not None:
-        return raised
-    missing = [f"{clean(name)}" for name in loaded.get("missing", ())]
-    if missing:
-        return Raised("Missing", f"the file defines no {' and no '.join(missing)}", fatal=True)
-    return None

@@ -1,4 +1,4 @@
-"""Lists the katas and pairs their three files; the only module that loads checks and, by path, solutions."""
+"""Loads the katas: their checks and, by path, their solutions. No other module does."""
 
 from __future__ import annotations
 
@@ -7,28 +7,11 @@ import difflib
 import importlib
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any
 
-from harness import stubs
+from harness.outline import SOLUTIONS, names
 from harness.model import Form, Kata
-
-ROOT = Path(__file__).resolve().parents[1]
-KATAS, SOLUTIONS, CHECKS = ROOT / "katas", ROOT / "solutions", ROOT / "harness" / "checks"
-
-
-@cache
-def names() -> tuple[str, ...]:
-    """Every kata, in the order of practice: by track, then by minutes."""
-    found = [path.stem for path in CHECKS.glob("*.py") if path.stem != "__init__"]
-    return tuple(sorted(found, key=lambda name: (kata(name).track, kata(name).minutes, name)))
-
-
-def is_kata(name: str) -> bool:
-    """Whether there is a kata of that name; nothing is loaded."""
-    return name.isidentifier() and name != "__init__" and (CHECKS / f"{name}.py").exists()
-
 
 @cache
 def kata(name: str) -> Kata:
@@ -47,12 +30,6 @@ def nearest(word: str) -> str | None:
 def solution(name: str) -> Solution:
     """A kata's solution, ready to be patched."""
     return Solution((SOLUTIONS / f"{name}.py").read_text(encoding="utf-8"), name)
-
-
-@cache
-def stub(name: str) -> str:
-    """A kata's pristine stub."""
-    return stubs.derive(solution(name).source, kata(name).functions)
 
 
 def wanted(name: str) -> dict[str, tuple[str, int, int]]:

@@ -49,11 +49,6 @@ def _code(source: bytes) -> str:
     return ast.dump(tree)
 
 
-def functions(source: bytes) -> list[str]:
-    """The functions that a file's text defines at its top level. Nothing is parsed or run."""
-    return [name.decode("ascii", "replace") for name in re.findall(rb"^def[ \t]+(\w+)", source, re.M)]
-
-
 def defined_at(source: bytes, function: str) -> int | None:
     """The line (from 0) where a file's text defines a function, by def, class or assignment; None when it does not."""
     name = re.escape(function).encode()

@@ -1,6 +1,7 @@
 """The pytest plugin: `pytest katas/` runs the hidden checks. Loaded by pyproject.toml, installed or not.
 
-This file is imported by every pytest run, so it imports next to nothing: the rest comes with the first kata file.
+Every pytest run imports this file, so it imports next to nothing: `items` comes with the first kata file, and `run`,
+with NumPy and the judge, with the first kata that is not its stub any more.
 """
 
 from __future__ import annotations
@@ -12,18 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from harness import stubs
-from harness.forge import ROOT, Forge
+from harness import outline
+from harness.forge import Forge
 
-KATAS = ROOT / "katas"
-SEED = 0
 FORGE = pytest.StashKey[Forge]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The seed of the checks' inputs."""
     group = parser.getgroup("katas")
-    group.addoption("--kata-seed", type=int, default=SEED, help=f"seed of the katas' drawn inputs (default {SEED})")
+    group.addoption("--kata-seed", type=int, default=0, metavar="N", help="seed of the katas' drawn inputs (default 0)")
 
 
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
@@ -31,24 +30,22 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
     options = early_config.known_args_namespace
     if options.collectonly or options.help or options.version:
         return
-    chosen = _chosen(options.file_or_dir or [os.curdir])
-    if any(_touched(path) for path in chosen):
+    if any(_started(path) for path in _chosen(options.file_or_dir)):
         early_config.stash[FORGE] = Forge(live=options.capture == "no")
 
 
 def _chosen(words: Sequence[str]) -> list[Path]:
-    """The kata files that the words of a command line lead to, by a first look."""
-    paths = [Path(word.split("::")[0]).resolve() for word in words]
-    if Path.cwd() == ROOT and words == [os.curdir]:
+    """The kata files that a command line's words lead to, by a first look."""
+    if not words and Path.cwd() == outline.ROOT:
         return []  # `pytest` alone runs the kit's own tests
-    return [file for file in sorted(KATAS.glob("*.py")) if any(p in (file, *file.parents) for p in paths)]
+    paths = [Path(word.split("::")[0]).resolve() for word in words or [os.curdir]]
+    files = [outline.KATAS / f"{name}.py" for name in outline.names()]
+    return [file for file in files if any(path in (file, *file.parents) for path in paths)]
 
 
-def _touched(path: Path) -> bool:
-    """Whether a kata file has changed, by a first look: the worker is started later where this is mistaken."""
-    with contextlib.suppress(OSError, ValueError, SyntaxError):
-        source, solution = path.read_bytes(), (ROOT / "solutions" / path.name).read_text(encoding="utf-8")
-        return source != stubs.derive(solution, stubs.functions(source)).encode()
+def _started(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return not outline.untouched(path.stem, path.read_bytes())
     return False
 
 
@@ -65,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.File | None:
     """Every Python file in katas/ is a kata: it is read, never imported."""
-    if module_path.parent != KATAS:
+    if module_path.parent != outline.KATAS:
         return None
     from harness.plugin.items import KataFile
 
@@ -73,7 +70,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the workers, also when no kata was collected."""
+    """End the workers."""
     forge = config.stash.get(FORGE, None)
     if forge is not None:
         forge.close()

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from harness import registry
+from harness import outline, registry
 from harness.model import Mistake
 from harness.tests.conftest import Grade
 
 VARIANTS = Path(__file__).parent / "variants"
 FORMS = [
     pytest.param(name, mistake, number, id=f"{name}-{mistake.name}-{number}")
-    for name in registry.names()
+    for name in outline.names()
     for mistake in registry.kata(name).mistakes
     for number in range(len(mistake.forms))
 ]
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", outline.names())
 def test_the_solution_is_strong(name: str, grade_text: Grade) -> None:
     report = grade_text(name, registry.solution(name).source)
     assert [(o.check, o.says) for o in report.outcomes if o.outcome != "passed"] == []
@@ -43,5 +43,5 @@ def test_a_right_variant_passes(path: Path, grade_text: Grade) -> None:
 
 
 def test_there_are_mistakes_and_variants_enough() -> None:
-    assert sum(len(registry.kata(name).mistakes) for name in registry.names()) >= 90
+    assert sum(len(registry.kata(name).mistakes) for name in outline.names()) >= 90
     assert len(list(VARIANTS.glob("*/*.py"))) >= 40

@@ -1,0 +1,45 @@
+"""What came over the wire, as an Answer: checked, and safe to print. Rubbish raises TypeError, ValueError or KeyError."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from harness.model import Answer, Frame, Raised, Warned
+
+
+def clean(text: Any) -> str:
+    """Text from the other side, safe to print anywhere: no lone surrogates, no control characters."""
+    plain = str(text).encode("utf-8", "backslashreplace").decode()
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in plain)
+
+
+def answer(data: dict[str, Any]) -> Answer:
+    """The answer to one call."""
+    return Answer(
+        value=data["value"],
+        raised=raised(data.get("raised")),
+        warnings=tuple(Warned(clean(c), clean(m), int(n)) for c, m, n in data["warnings"]),
+        changed=tuple(map(clean, data["changed"])),
+        prints=clean(data["prints"]),
+        seconds=float(data["seconds"]),
+        peak_bytes=int(data["peak_bytes"]),
+    )
+
+
+def raised(data: dict[str, Any] | None) -> Raised | None:
+    """An exception of the person's code."""
+    if not data:
+        return None
+    kind, message = clean(data["type"]), clean(data["message"])
+    frames = tuple(Frame(clean(p), int(n), clean(f), clean(s)) for p, n, f, s in data["frames"])
+    error = Raised(kind, message, tuple(map(clean, data["bases"])), frames)
+    return replace(error, message=f"called sys.exit({message})", fatal=True) if kind == "SystemExit" else error
+
+
+def broken(loaded: dict[str, Any]) -> Raised | None:
+    """Why a file cannot be graded at all, or None."""
+    missing = [clean(name) for name in loaded.get("missing", ())]
+    if missing:
+        return Raised("Missing", f"the file defines no {' and no '.join(missing)}", fatal=True)
+    return raised(loaded.get("raised"))

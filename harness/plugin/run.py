@@ -1,0 +1,63 @@
+"""What the kata items of one pytest run share once a kata has been started: one judge, and a grading a file."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+import pytest_timeout
+
+from harness import forge, registry, report, wire
+from harness.grade import Grading, read
+from harness.judge import UNLIMITED, Judge, Limits
+from harness.model import Outcome
+from harness.plugin import FORGE
+
+
+def start(config: pytest.Config) -> Run:
+    """A judge over the warm parent that the plugin started early, or over a new one. A debugger gets no deadline."""
+    if FORGE not in config.stash:
+        config.stash[FORGE] = forge.Forge(live=config.getoption("capture") == "no")
+    limits = UNLIMITED if pytest_timeout.is_debugging() else Limits()
+    return Run(Judge(limits, config.stash[FORGE]), config.getoption("--kata-seed"))
+
+
+class Run:
+    """Runs checks, explains failures, debugs calls."""
+
+    def __init__(self, judge: Judge, seed: int) -> None:
+        self._judge, self._seed = judge, seed
+        self._gradings: dict[Path, Grading] = {}
+        self._explained: set[Path] = set()
+
+    def _grading(self, path: Path) -> Grading:
+        if path not in self._gradings:
+            self._gradings[path] = Grading(self._judge, path.stem, path, read(path), self._seed)
+        return self._gradings[path]
+
+    def outcome(self, item: pytest.Item) -> Outcome:
+        """The outcome of an item's check."""
+        check = next(check for check in registry.kata(item.path.stem).checks if check.name == item.name)
+        return self._grading(item.path).run(check)
+
+    def explain(self, item: pytest.Item, outcome: Outcome) -> str:
+        """A failure's text; the first failure of a kata says which mistake it is."""
+        if outcome.outcome == "error":
+            return f"{outcome.says}\nPlease report it, with the seed {self._seed}."
+        grading, told = self._grading(item.path), item.path in self._explained
+        found = grading.diagnosis()
+        self._explained.add(item.path)
+        named, remark = ((), "") if told else (found.mistakes, found.remark)
+        return report.failure(outcome, named, remark, item.path, grading.line, told and bool(found.mistakes))
+
+    def debug(self, item: pytest.Item) -> None:
+        """Run the failing call again under pdb, in a process that owns the terminal."""
+        call = self.outcome(item).call
+        function, args = (call.function, call.args) if call else ("", ())
+        with tempfile.TemporaryDirectory() as folder:
+            frame = Path(folder, "call")
+            frame.write_bytes(wire.pack(args))
+            words = forge.command("replay", str(item.path), item.path.stem, function, str(frame))
+            subprocess.run(words, env=forge.environment(), check=False)

@@ -31,3 +31,16 @@ def grade_text(judge: Judge, tmp_path: Path) -> Grade:
         return grade(judge, name, path, seed=0)
 
     return run
+
+
+LEFT_OUT = {
+    "test_torch.py": 'torch is not installed: the PyTorch oracle tests were left out (pip install -e ".[oracle]")',
+    "test_properties.py": 'hypothesis is not installed: the property tests were left out (pip install -e ".[dev]")',
+}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which tests a missing package left out: a skip alone is easily overlooked."""
+    for report in terminalreporter.getreports("skipped"):
+        if line := LEFT_OUT.get(report.nodeid.rpartition("/")[2]):
+            terminalreporter.write_line(line)

@@ -19,7 +19,7 @@ from harness.wire import Array
 
 @dataclass(frozen=True)
 class Moves:
-    """`map[i, j]`: whether part i of the answer moves when row j of an input is replaced; `call` is the call as it was."""
+    """`map[i, j]`: whether part i of the answer moves when row j of an input is replaced, in the call `call`."""
 
     map: Array
     call: Call
@@ -64,8 +64,31 @@ def moves(
     return Moves(map_, answers[0][0])
 
 
+def stays(ask: Function, cases: list[tuple[Any, ...]], right: Array, when: str) -> None:
+    """All the cases give what the first one gives, be that right or wrong. `right` is what its shape should be like."""
+    (call, answer), *others = ask.each(cases)
+    base = expect.returned(call, answer, right)
+    for call, answer in others:
+        got = expect.returned(call, answer, right)
+        wrong = expect.differs(got, base)
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            text, where = expect.describe(call)
+            says = f"{text}{list(at)} is {grids.number(got[at])}, should stay {grids.number(base[at])} when {when}"
+            raise Wrong(says, f"{wrong.sum()} of {wrong.size} entries move", *where, call=call, answer=answer)
+
+
 def _listed(rows: str, flags: Array) -> str:
-    found = [str(i) for i in np.flatnonzero(flags)]
-    if not found:
+    """The flagged numbers in words, runs of three and more as a range: rows 0 to 3 and 6."""
+    words: list[str] = []
+    start = 0
+    for i, flag in enumerate([*flags, False]):
+        if flag:
+            continue
+        run = [str(n) for n in range(start, i)]
+        words += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else run
+        start = i + 1
+    if not words:
         return "nothing"
-    return f"{rows}s {', '.join(found[:-1])} and {found[-1]}" if len(found) > 1 else f"{rows} {found[0]}"
+    found = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+    return f"{rows}{'s' if flags.sum() > 1 else ''} {found}"

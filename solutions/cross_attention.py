@@ -82,7 +82,8 @@ def cross_attention(
     memory_padding: np.ndarray | None = None,
 ) -> np.ndarray:
     check_shapes(x, memory, params, heads, memory_padding)
-    q = split_heads(layer_norm(x) @ params["wq"], heads)  # (B, H, T, dh)
+    normed = layer_norm(x)
+    q = split_heads(normed @ params["wq"], heads)  # (B, H, T, dh)
     k = split_heads(memory @ params["wk"], heads)  # (B, H, S, dh)
     v = split_heads(memory @ params["wv"], heads)
     scores = q @ k.swapaxes(-1, -2) / q.shape[-1] ** 0.5  # (B, H, T, S)
@@ -90,4 +91,5 @@ def cross_attention(
         scores = np.where(memory_padding[:, None, None, :], -np.inf, scores)
     weights = softmax(scores)
     context = merge_heads(weights @ v)  # (B, T, d)
-    return x + context @ params["wo"]
+    projected = context @ params["wo"]
+    return x + projected

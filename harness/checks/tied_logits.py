@@ -144,28 +144,24 @@ def layouts(submission: Submission, reference: Any, rng: Rng) -> None:
     expect.agrees(submission.tied_logits, reference.tied_logits, [expect.strided(logits_case(rng, 2, 3, 6, 4))])
 
 
+NORM = "normed = layer_norm(hidden)"
 HEAD = "return normed @ token_embedding.T"
 UNIT = "(token_embedding / np.linalg.norm(token_embedding, axis=-1, keepdims=True))"
-
-
-def _axis(axis: str) -> tuple[tuple[str, str], ...]:
-    """A layer norm over another axis, as a form."""
-    return ("mean = x.mean(axis=-1", f"mean = x.mean(axis={axis}"), ("= x.var(axis=-1", f"= x.var(axis={axis}")
 
 
 KATA.mistake(
     "final_norm_missing",
     "the final layer norm is missing: the hidden states go into the product as they come out of the last block",
-    ("normed = layer_norm(hidden)", "normed = hidden"),
+    (NORM, "normed = hidden"),
     look="what happens to `hidden` before the product",
 )
 KATA.mistake(
     "norm_over_wrong_axis",
     "the layer norm runs over the wrong axis: it must take its mean and variance over the d features of each position",
-    _axis("1"),
-    _axis("(1, 2)"),
-    _axis("0"),
-    _axis("None"),
+    (NORM, "normed = layer_norm(hidden.swapaxes(1, 2)).swapaxes(1, 2)"),
+    (NORM, "normed = layer_norm(hidden.reshape(len(hidden), -1)).reshape(hidden.shape)"),
+    (NORM, "normed = layer_norm(hidden.T).T"),
+    (NORM, "normed = layer_norm(hidden.ravel()).reshape(hidden.shape)"),
     look="the axis of the mean and of the variance",
 )
 KATA.mistake(
@@ -264,7 +260,7 @@ KATA.mistake(
     "these are cosines: embedding rows and hidden rows are both scaled to unit length before the product",
     (HEAD, f"return normed / np.linalg.norm(normed, axis=-1, keepdims=True) @ {UNIT}.T"),
     (
-        ("normed = layer_norm(hidden)", "normed = hidden / np.linalg.norm(hidden, axis=-1, keepdims=True)"),
+        (NORM, "normed = hidden / np.linalg.norm(hidden, axis=-1, keepdims=True)"),
         (HEAD, f"return normed @ {UNIT}.T"),
     ),
     look="what happens to either side before the product: a layer norm on the left, nothing on the right",

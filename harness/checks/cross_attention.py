@@ -1,0 +1,351 @@
+"""Cross-attention: hidden checks. Reading them spoils the exercise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness import expect
+from harness.model import Kata, Submission
+from harness.moves import moves, stays
+from harness.probe import Rng, normal, tokens, weights
+from harness.wire import Array
+
+KATA = Kata(track=1, minutes=15, functions=("cross_attention",))
+Case = tuple[Any, ...]
+NAMES = ("wq", "wk", "wv", "wo")
+SIDES = "Output rows 0 to 3 are the first row of the batch, 4 to 7 the second, and so on."
+
+
+def padding(B: int, S: int) -> Array:
+    """Padding left, in the middle and right, one to S // 2 keys of it; every row keeps at least one key."""
+    blocked = np.zeros((B, S), bool)
+    for b in range(B if S > 1 else 0):
+        count = 1 + b % max(1, S // 2)
+        start = (0, max(1, (S - count) // 2), S - count)[b % 3]
+        blocked[b, start : start + count] = True
+    return blocked
+
+
+def case(rng: Rng, B: int, T: int, S: int, H: int, dh: int, padded: bool = True) -> Case:
+    """Rows of many means and spreads on both sides, so that a norm too few or too many shows."""
+    d = H * dh
+    memory = normal(rng, B, S, d, deviation=1.5) + normal(rng, B, S, 1)
+    params = {name: weights(rng, d, d) for name in NAMES}
+    return tokens(rng, B, T, d), memory, params, H, padding(B, S) if padded else None
+
+
+def small() -> Case:
+    """Two queries, three memory rows, whole numbers; the weights are the identity, but wv also adds a neighbour."""
+    x = np.array([[[3.0, 1.0, 3.0, 1.0], [2.0, -2.0, -2.0, 2.0]]])
+    memory = np.array([[[1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 0.0, -1.0], [1.0, -1.0, 0.0, 0.0]]])
+    return x, memory, dict.fromkeys(NAMES, np.eye(4)) | {"wv": np.eye(4) + np.eye(4, k=1)}, 2, None
+
+
+@KATA.core
+def returns_rows(submission: Submission, reference: Any, rng: Rng) -> None:
+    """the answer is (B, T, d) and float, however long the memory is"""
+    cases = [case(rng, 2, 3, 5, 2, 3, padded=False), case(rng, 2, 5, 2, 2, 3, padded=False)]
+    for call, answer in submission.cross_attention.each(cases):
+        expect.returned(call, answer, reference.cross_attention(*call.args))
+
+
+@KATA.core
+def sees_all_memory(submission: Submission, reference: Any, rng: Rng) -> None:
+    """without padding every query sees every memory row, the last one too"""
+    found = moves(submission.cross_attention, reference.cross_attention, case(rng, 2, 4, 4, 2, 3, padded=False), 1, rng)
+    found.should_be(np.ones((8, 4), bool), "output row", "memory row", SIDES)
+
+
+@KATA.core
+def rows_alone(submission: Submission, reference: Any, rng: Rng) -> None:
+    """output row t depends on x row t alone"""
+    args = case(rng, 2, 4, 3, 2, 3, padded=False)
+    found = moves(submission.cross_attention, reference.cross_attention, args, 0, rng, over=(0, 2))
+    found.should_be(np.eye(4, dtype=bool), "output row", "x row")
+
+
+@KATA.core
+def keeps_x(submission: Submission, reference: Any, rng: Rng) -> None:
+    """x itself is part of the answer: with wo = 0 nothing else is left"""
+    x, memory, params, heads, _ = small()
+    args = (x, memory, params | {"wo": np.zeros((4, 4))}, heads, None)
+    words = "Here wo is all zeros, so the attention adds nothing."
+    expect.agrees(submission.cross_attention, lambda *_: x, [args], words)
+
+
+@KATA.core
+def weights_sum_to_one(submission: Submission, reference: Any, rng: Rng) -> None:
+    """where the memory rows are all the same, every query fetches that row: its weights sum to 1"""
+    x, memory, params, heads, _ = small()
+    args = (x, np.tile(memory[:, :1], (1, 3, 1)), params, heads, None)
+    words = "The memory rows are all the same here, so weights that sum to 1 fetch that row, through wv and wo."
+    expect.agrees(submission.cross_attention, reference.cross_attention, [args], words)
+
+
+@KATA.core
+def padding_hides_its_rows(submission: Submission, reference: Any, rng: Rng) -> None:
+    """padding hides exactly the memory rows that it marks, in each batch row its own"""
+    args = case(rng, 3, 4, 4, 2, 3)
+    found = moves(submission.cross_attention, reference.cross_attention, args, 1, rng)
+    found.should_be(np.repeat(~args[4], 4, axis=0), "output row", "memory row", SIDES)
+
+
+@KATA.core
+def padded_values_never_matter(submission: Submission, reference: Any, rng: Rng) -> None:
+    """padded memory never matters, however large it is"""
+    x, memory, params, heads, blocked = case(rng, 3, 4, 5, 2, 3)
+    huge = [np.where(blocked[..., None], 1e6 * np.sign(normal(rng, *memory.shape)), memory) for _ in range(2)]
+    cases = [(x, m, params, heads, blocked) for m in (memory, *huge)]
+    stays(submission.cross_attention, cases, x, "padded memory becomes 1e6 or -1e6")
+
+
+@KATA.core
+def order_of_memory(submission: Submission, reference: Any, rng: Rng) -> None:
+    """permuting the memory together with its padding changes nothing"""
+    order = np.array([3, 4, 1, 0, 2])
+    for padded in (False, True):
+        x, memory, *rest, blocked = args = case(rng, 3, 4, 5, 2, 3, padded)
+        moved = (x, np.take(memory, order, axis=1), *rest, None if blocked is None else np.take(blocked, order, axis=1))
+        stays(submission.cross_attention, [args, moved], x, f"the memory rows are put in the order {order}")
+
+
+@KATA.core
+def values(submission: Submission, reference: Any, rng: Rng) -> None:
+    """the numbers are right: S below, equal to and above T, with padding and without"""
+    x, memory, params, heads, _ = small()
+    cases: list[Case] = [small(), (x, memory, params, heads, np.array([[False, True, False]]))]
+    cases += [case(rng, 3, 4, 4, 2, 5), case(rng, 2, 4, 4, 2, 3, padded=False)]
+    cases += [case(rng, 2, 5, 3, 4, 3), case(rng, 3, 3, 7, 3, 2), case(rng, 2, 3, 7, 3, 2, padded=False)]
+    expect.agrees(submission.cross_attention, reference.cross_attention, cases)
+
+
+@KATA.core
+def sizes(submission: Submission, reference: Any, rng: Rng) -> None:
+    """any size works: one query, one memory row, one sequence, one head, as many heads as features, over 64 rows"""
+    cases = [case(rng, 1, 1, 1, 1, 4)[:4], case(rng, 2, 4, 1, 2, 3), case(rng, 1, 1, 3, 2, 3), case(rng, 2, 3, 4, 1, 5)]
+    cases += [case(rng, 2, 3, 4, 6, 1), case(rng, 2, 66, 70, 2, 3)]
+    expect.agrees(submission.cross_attention, reference.cross_attention, cases)
+
+
+@KATA.core
+def untouched(submission: Submission, reference: Any, rng: Rng) -> None:
+    """nothing that is passed in is modified"""
+    expect.unchanged(submission.cross_attention, reference.cross_attention, [case(rng, 2, 3, 4, 2, 3)])
+
+
+@KATA.core
+def repeatable(submission: Submission, reference: Any, rng: Rng) -> None:
+    """the same call gives the same answer, also the fifth time"""
+    expect.repeats(submission.cross_attention, reference.cross_attention, case(rng, 2, 3, 4, 2, 3))
+
+
+@KATA.follow_up
+def all_padding(submission: Submission, reference: Any, rng: Rng) -> None:
+    """a batch row whose memory is all padding returns its x, without NaN or warning"""
+    x, memory, params, heads, blocked = case(rng, 3, 4, 5, 2, 3)
+    blocked[1] = True
+    one = (x, memory[:, :1], params, heads, np.array([[False], [True], [False]]))
+    expect.silent(submission.cross_attention, reference.cross_attention, [one, (x, memory, params, heads, blocked)])
+
+
+@KATA.follow_up
+def refuses_misfits(submission: Submission, reference: Any, rng: Rng) -> None:
+    """a batch, a width or a padding that does not fit raises ValueError"""
+    x, memory, params, heads, blocked = case(rng, 2, 3, 4, 2, 3)
+    memories = [memory[:1].copy(), memory[:, :, :4].copy()]
+    paddings = [blocked[:, :3].copy(), blocked[:1].copy(), blocked[0].copy()]
+    cases = [(x, m, params, heads, None) for m in memories] + [(x, memory, params, heads, p) for p in paddings]
+    expect.refuses(submission.cross_attention, cases)
+
+
+@KATA.follow_up
+def float32(submission: Submission, reference: Any, rng: Rng) -> None:
+    """float32 in gives float32 out"""
+    _, memory, params, heads, blocked = case(rng, 2, 3, 4, 2, 3)
+    cases: list[Case] = [(normal(rng, 2, 3, 6), memory, params, heads, p) for p in (blocked, None)]
+    expect.keeps_float32(submission.cross_attention, reference.cross_attention, cases)
+
+
+@KATA.follow_up
+def layouts(submission: Submission, reference: Any, rng: Rng) -> None:
+    """arrays in another memory layout work as well"""
+    expect.agrees(submission.cross_attention, reference.cross_attention, [expect.strided(case(rng, 2, 3, 4, 2, 3))])
+
+
+HIDE = "scores = np.where(memory_padding[:, None, None, :], -np.inf, scores)"
+SOFTMAX = "weights = softmax(scores)"
+HIDE_AND_SOFTMAX = f"if memory_padding is not None:\n        {HIDE}\n    {SOFTMAX}"
+NORM, KEYS, VALUES = "normed = layer_norm(x)", 'memory @ params["wk"]', 'memory @ params["wv"]'
+ADDED = "scores = scores + memory_padding[:, None, None, :] * -1e9"
+NAN = ("peak = np.where(peak == -np.inf, 0, peak)", "pass")
+FILLED, TO_QUERIES = HIDE.replace("-np.inf", "-1e9"), ("[:, None, None, :]", "[:, None, :, None]")
+AFTER = f"{SOFTMAX}\n    if memory_padding is not None:\n        "
+BLOCKED = "blocked = np.triu(np.ones(scores.shape[-2:], bool), k=1)"
+ANY = "blocked = blocked if memory_padding is None else blocked | memory_padding[:, None, None, :]"
+OVER_QUERIES = (SOFTMAX, "weights = softmax(scores.swapaxes(-1, -2)).swapaxes(-1, -2)")
+
+
+def _from(keys: str, values: str) -> tuple[tuple[str, str], ...]:
+    """Keys and values read from something else, as a form."""
+    return (KEYS, KEYS.replace("memory", keys)), (VALUES, VALUES.replace("memory", values))
+
+
+KATA.mistake(
+    "causal_over_memory",
+    "a causal mask lies over the memory: query t sees only memory rows up to t, but the whole source is known",
+    (SOFTMAX, f"{BLOCKED}\n    scores = np.where(blocked, -np.inf, scores)\n    {SOFTMAX}"),
+    (SOFTMAX, f"{BLOCKED}\n    scores = np.where(blocked, -1e9, scores)\n    {SOFTMAX}"),
+    (HIDE_AND_SOFTMAX, f"{BLOCKED}\n    {ANY}\n    scores = np.where(blocked, -1e9, scores)\n    {SOFTMAX}"),
+    (HIDE_AND_SOFTMAX, f"{BLOCKED}\n    {ANY}\n    scores = scores + blocked * -1e9\n    {SOFTMAX}"),
+    ((HIDE, ADDED), (SOFTMAX, f"{BLOCKED}\n    scores = scores + blocked * -1e9\n    {SOFTMAX}")),
+    (SOFTMAX, f"blocked = np.tri(x.shape[1]) == 0\n    scores = np.where(blocked, -np.inf, scores)\n    {SOFTMAX}"),
+    look="which mask goes over (T, S) scores: padding alone",
+)
+KATA.mistake(
+    "self_attention",
+    "keys and values come from x, so this is self-attention: the memory is never read",
+    _from("x", "x"),
+    _from("normed", "normed"),
+    look="what wk and wv are applied to",
+)
+KATA.mistake(
+    "query_from_memory",
+    "the queries come from the memory: it is the decoder's x that asks",
+    (NORM, "normed = memory"),
+    (NORM, "normed = layer_norm(memory)"),
+    look="what wq is applied to",
+)
+KATA.mistake(
+    "roles_exchanged",
+    "the roles are exchanged: the memory asks and x answers",
+    ((NORM, "normed = memory"), *_from("x", "x")),
+    ((NORM, "normed = layer_norm(memory)"), *_from("x", "x")),
+    ((NORM, "normed = memory"), *_from("layer_norm(x)", "layer_norm(x)")),
+    ((NORM, "normed = layer_norm(memory)"), *_from("layer_norm(x)", "layer_norm(x)")),
+    look="which of x and memory gives the queries, and which the keys and values",
+)
+KATA.mistake(
+    "values_from_x",
+    "the keys come from the memory but the values from x: what is found in the memory is not what is fetched",
+    (VALUES, VALUES.replace("memory", "x")),
+    (VALUES, VALUES.replace("memory", "normed")),
+    look="what wv is applied to",
+)
+KATA.mistake(
+    "padding_ignored",
+    "the padding is ignored: padded memory gets its share of the weights",
+    ("if memory_padding is not None:", "if False:"),
+    look="whether memory_padding reaches the scores",
+)
+KATA.mistake(
+    "padding_inverted",
+    "the padding is inverted: the real memory is hidden and the padding is read, as if True meant keep",
+    (HIDE, HIDE.replace("memory_padding", "~memory_padding")),
+    ((HIDE, HIDE.replace("memory_padding", "~memory_padding")), NAN),
+    look="what True means here: padding, so blocked",
+    kind="convention",
+)
+KATA.mistake(
+    "padding_on_queries",
+    "the padding is applied to the queries: it belongs to the S keys, the last axis of the scores",
+    (HIDE, HIDE.replace(*TO_QUERIES)),
+    (HIDE, FILLED.replace(*TO_QUERIES)),
+    (HIDE, ADDED.replace(*TO_QUERIES)),
+    look="the axes that are added to (B, S) to fit (B, H, T, S)",
+)
+KATA.mistake(
+    "padding_after_softmax",
+    "the padding is applied after the softmax: padded keys have taken their share of the weights by then",
+    (HIDE_AND_SOFTMAX, f"{AFTER}weights = np.where(memory_padding[:, None, None, :], 0, weights)"),
+    (HIDE_AND_SOFTMAX, f"{AFTER}weights = np.where(memory_padding[:, None, None, :], -1e9, weights)"),
+    look="the order of mask and softmax",
+)
+KATA.mistake(
+    "padding_of_row_zero",
+    "the padding of the first batch row is used for all of them",
+    (HIDE, HIDE.replace("[:, None, None, :]", "[0]")),
+    look="an index 0 on memory_padding, or a broadcast that loses the batch axis",
+)
+KATA.mistake(
+    "memory_normalised",
+    "the memory is normalised here too: the encoder has done that already",
+    _from("layer_norm(memory)", "layer_norm(memory)"),
+    (KEYS, KEYS.replace("memory", "layer_norm(memory)")),
+    (VALUES, VALUES.replace("memory", "layer_norm(memory)")),
+    look="what happens to memory before wk and wv",
+)
+KATA.mistake(
+    "norm_missing",
+    "the layer norm of x is missing: the queries come from x as it is",
+    (NORM, "normed = x"),
+    look="what happens to x before wq",
+)
+KATA.mistake(
+    "norm_over_wrong_axis",
+    "the layer norm runs over the wrong axis: it must take its mean and variance over the d features of each row",
+    (NORM, "normed = layer_norm(x.swapaxes(1, 2)).swapaxes(1, 2)"),
+    (NORM, "normed = layer_norm(x.reshape(len(x), -1)).reshape(x.shape)"),
+    (NORM, "normed = layer_norm(x.T).T"),
+    (NORM, "normed = layer_norm(x.ravel()).reshape(x.shape)"),
+    look="the axis of the mean and of the variance",
+)
+KATA.mistake(
+    "residual_missing",
+    "the residual is missing: x itself must be added to what the attention found",
+    ("return x + projected", "return projected"),
+    look="what is returned",
+)
+KATA.mistake(
+    "residual_from_norm",
+    "the residual adds the normalised x: it must be x as it came in",
+    ("return x + projected", "return normed + projected"),
+    look="which x is added: an x that was overwritten by its norm?",
+)
+KATA.mistake(
+    "scale_missing",
+    "the scores are not scaled: they must be divided by sqrt(dh)",
+    (" / q.shape[-1] ** 0.5", ""),
+    look="what follows the product of queries and keys",
+)
+KATA.mistake(
+    "scale_by_sqrt_d",
+    "the scores are divided by sqrt(d), the width of the model: it must be dh, the width of one head",
+    ("q.shape[-1] ** 0.5", "x.shape[-1] ** 0.5"),
+    look="which width the scale is taken from",
+)
+KATA.mistake(
+    "softmax_over_queries",
+    "the softmax runs over the queries: the weights of one query over the keys do not sum to 1",
+    OVER_QUERIES,
+    (OVER_QUERIES, NAN),
+    (OVER_QUERIES, (HIDE, FILLED)),
+    (OVER_QUERIES, (HIDE, ADDED)),
+    look="the axis of the softmax: keys are the last one",
+)
+KATA.mistake(
+    "output_projection_missing",
+    "the output projection is missing: wo is never applied",
+    ('projected = context @ params["wo"]', "projected = context"),
+    look="what happens to the merged heads",
+)
+KATA.mistake(
+    "heads_reshaped",
+    "the heads are split by a reshape alone, without a transpose: tokens are mixed into heads",
+    ("x.reshape(B, T, heads, d // heads).transpose(0, 2, 1, 3)", "x.reshape(B, heads, T, d // heads)"),
+    look="the split: reshape to (B, T, H, dh) first, then swap two axes",
+)
+KATA.mistake(
+    "merge_without_transpose",
+    "the heads are merged without transposing back: rows of different queries are mixed",
+    ("x.transpose(0, 2, 1, 3).reshape(B, T, H * dh)", "x.reshape(B, T, H * dh)"),
+    look="the merge: swap the axes back before the reshape",
+)
+KATA.mistake(
+    "weights_transposed",
+    "the weights are applied transposed, x @ w.T, the layout of torch's Linear: here they multiply from the right",
+    ("check_shapes(x, ", "params = {name: w.T for name, w in params.items()}\n    check_shapes(x, "),
+    look="a .T on the weights",
+    kind="convention",
+)

@@ -18,7 +18,7 @@ import numpy as np
 
 from harness import registry
 from harness.expect import differs, tolerance
-from harness.model import Answer, Call, Kata, Level, Mistake, Named, Outcome
+from harness.model import Answer, Call, Form, Kata, Mistake, Named, Outcome
 from harness.wire import Array
 
 CLOSER = 100.0
@@ -37,7 +37,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One call on which the submission is wrong, and what would have been right."""
+    """One call and its answer, and what would have been right."""
 
     call: Call
     answer: Answer
@@ -64,25 +64,26 @@ def diagnose(kata: Kata, outcomes: Sequence[Outcome], records: Sequence[Record])
         checks = {check.name for check in kata.checks if check.level == level}
         entries = [m for m in kata.mistakes if m.level == level]
         found = [name for o in failed if (name := o.mistake)]
-        evidence = _evidence(kata.name, [r for r in records if r[0] in checks])
-        found += [m for m in _recognise(kata.name, entries, evidence, found) if m not in found]
+        evidence, sound = _judged(kata.name, [r for r in records if r[0] in checks])
+        found += [m for m in _recognise(kata.name, entries, evidence, sound, found) if m not in found]
         named |= {m.name: Named(m.name, m.kind, m.says, m.look) for m in kata.mistakes if m.name in found}
         if not found and level == "core" and evidence:
             remark = _nearest(kata.name, entries, evidence)
     return Diagnosis(tuple(named.values()), remark)
 
 
-def _evidence(name: str, records: Iterable[Record]) -> list[Evidence]:
-    """The calls whose answer is wrong, the smallest first. Calls that should raise say nothing about values."""
+def _judged(name: str, records: Iterable[Record]) -> tuple[list[Evidence], list[Evidence]]:
+    """The calls whose answer is wrong, the smallest first, and the others. Calls that should raise say nothing."""
     reference = registry.solution(name).reference()
-    found = []
+    wrong: list[Evidence] = []
+    sound: list[Evidence] = []
     for _, call, answer in records:
         if answer.raised is not None and answer.raised.fatal:
             continue
         right = _give(reference, call, ())
-        if not right.raised and _is_wrong(answer, right.value):
-            found.append(Evidence(call, answer, right.value))
-    return sorted(found, key=lambda e: e.right.size)
+        if not right.raised:
+            (wrong if _is_wrong(answer, right.value) else sound).append(Evidence(call, answer, right.value))
+    return sorted(wrong, key=lambda e: e.right.size), sound
 
 
 def _is_wrong(answer: Answer, right: Any) -> bool:
@@ -119,21 +120,36 @@ def _changed(call: Call, args: Sequence[Any]) -> Iterable[str]:
             yield from (f'{name}["{k}"]' for k in was if was[k].tobytes() != now[k].tobytes())
 
 
-def _recognise(name: str, entries: list[Mistake], evidence: list[Evidence], found: list[str]) -> list[str]:
+def _recognise(
+    name: str, entries: list[Mistake], evidence: list[Evidence], sound: list[Evidence], found: list[str]
+) -> list[str]:
     if not evidence:
         return []
     solution = registry.solution(name)
-    strong, weak = set(), set()
+    fitting: dict[Match, list[tuple[str, Form]]] = {"values": [], "pattern": []}
     for mistake in entries:
         for form in mistake.forms:
             match = _match(solution.reference(form), evidence)
-            if match == "values":
-                strong.add(mistake.name)
-            elif match == "pattern":
-                weak.add(mistake.name)
+            if match in fitting:
+                fitting[match].append((mistake.name, form))
+    strong, weak = (_narrowed(solution, fitting[match], sound) for match in ("values", "pattern"))
     if strong or len(weak) == 1:
         return sorted(strong or weak)
     return _pair(solution, entries, evidence, found)
+
+
+def _narrowed(solution: registry.Solution, fitting: list[tuple[str, Form]], sound: list[Evidence]) -> set[str]:
+    """The names that fit; of several only those that are right wherever the submission is, when there are any."""
+    names = {name for name, _ in fitting}
+    if len(names) < 2:
+        return names
+    exact = set()
+    for name, form in fitting:
+        functions = solution.reference(form)
+        given = ((e, _give(functions, e.call, ())) for e in sound)
+        if not any(g.raised or _is_wrong(Answer(g.value), e.right) for e, g in given):
+            exact.add(name)
+    return exact or names
 
 
 def _pair(solution: registry.Solution, entries: list[Mistake], evidence: list[Evidence], found: list[str]) -> list[str]:

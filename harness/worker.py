@@ -66,7 +66,9 @@ class Worker:
         except BaseException as error:
             return {"raised": self.describe(error), "prints": self.prints.take()}
         missing = [function for function in wanted if function not in self.functions]
-        misfits = [_misfit(name, self.functions[name], counts) for name, counts in wanted.items() if name not in missing]
+        misfits = [
+            _misfit(name, self.functions[name], counts) for name, counts in wanted.items() if name not in missing
+        ]
         return {"missing": missing, "misfits": [text for text in misfits if text], "prints": self.prints.take()}
 
     def execute(self) -> None:
@@ -83,7 +85,7 @@ class Worker:
     def answer(self, request: list[Any]) -> bytes:
         """One call. The request is [function, names, arguments]."""
         function, names, args = request
-        before = [(name, array_, array_.tobytes()) for name, array_ in _arrays(names, args)]
+        before = [(name, array_, _state(array_)) for name, array_ in _arrays(names, args)]
         result: dict[str, Any] = {}
         value: Any = None
         with warnings.catch_warnings(record=True) as caught:
@@ -95,7 +97,7 @@ class Worker:
                 result["raised"] = self.describe(error)
             result["seconds"] = time.perf_counter() - start
         result["warnings"] = [self._warned(w) for w in (caught or ())[:8]]
-        result["changed"] = [name for name, now, was in before if now.tobytes() != was]
+        result["changed"] = [name for name, now, was in before if _state(now) != was]
         result["prints"], result["peak_bytes"] = self.prints.take(), peak_bytes()
         try:
             return wire.pack({"value": value, **result}, self.keep)
@@ -141,6 +143,11 @@ class Worker:
     def _warned(self, warned: warnings.WarningMessage) -> list[Any]:
         line = warned.lineno if warned.filename == self.path else 0
         return [_type_name(warned.category), _text(lambda: str(warned.message))[:300], line]
+
+
+def _state(array_: wire.Array) -> tuple[Any, ...]:
+    """What a call must leave as it was: an assignment to x.shape changes the caller's array as well."""
+    return array_.shape, array_.dtype.str, array_.tobytes()
 
 
 def _arrays(names: list[str], args: tuple[Any, ...]) -> list[tuple[str, wire.Array]]:

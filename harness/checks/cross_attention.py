@@ -46,9 +46,8 @@ def small() -> Case:
 @KATA.core
 def returns_rows(submission: Submission, reference: Any, rng: Rng) -> None:
     """the answer is (B, T, d) and float, however long the memory is"""
-    cases = [case(rng, 2, 3, 5, 2, 3, padded=False), case(rng, 2, 5, 2, 2, 3, padded=False)]
-    for call, answer in submission.cross_attention.each(cases):
-        expect.returned(call, answer, reference.cross_attention(*call.args))
+    for call, answer in submission.cross_attention.each([case(rng, 2, 3, 5, 2, 3, padded=False)]):
+        expect.returned(call, answer, call.args[0])
 
 
 @KATA.core
@@ -61,7 +60,7 @@ def sees_all_memory(submission: Submission, reference: Any, rng: Rng) -> None:
 @KATA.core
 def rows_alone(submission: Submission, reference: Any, rng: Rng) -> None:
     """output row t depends on x row t alone"""
-    args = case(rng, 2, 4, 3, 2, 3, padded=False)
+    args = case(rng, 2, 4, 5, 2, 3, padded=False)
     found = moves(submission.cross_attention, reference.cross_attention, args, 0, rng, over=(0, 2))
     found.should_be(np.eye(4, dtype=bool), "output row", "x row")
 
@@ -71,8 +70,8 @@ def keeps_x(submission: Submission, reference: Any, rng: Rng) -> None:
     """x itself is part of the answer: with wo = 0 nothing else is left"""
     x, memory, params, heads, _ = small()
     args = (x, memory, params | {"wo": np.zeros((4, 4))}, heads, None)
-    words = "Here wo is all zeros, so the attention adds nothing."
-    expect.agrees(submission.cross_attention, lambda *_: x, [args], words)
+    hint = "Here wo is all zeros, so the attention adds nothing."
+    expect.agrees(submission.cross_attention, lambda *_: x, [args], hint)
 
 
 @KATA.core
@@ -80,8 +79,8 @@ def weights_sum_to_one(submission: Submission, reference: Any, rng: Rng) -> None
     """where the memory rows are all the same, every query fetches that row: its weights sum to 1"""
     x, memory, params, heads, _ = small()
     args = (x, np.tile(memory[:, :1], (1, 3, 1)), params, heads, None)
-    words = "The memory rows are all the same here, so weights that sum to 1 fetch that row, through wv and wo."
-    expect.agrees(submission.cross_attention, reference.cross_attention, [args], words)
+    hint = "The memory rows are all the same here, so weights that sum to 1 fetch that row, through wv and wo."
+    expect.agrees(submission.cross_attention, reference.cross_attention, [args], hint)
 
 
 @KATA.core
@@ -95,27 +94,26 @@ def padding_hides_its_rows(submission: Submission, reference: Any, rng: Rng) -> 
 @KATA.core
 def padded_values_never_matter(submission: Submission, reference: Any, rng: Rng) -> None:
     """padded memory never matters, however large it is"""
-    x, memory, params, heads, blocked = case(rng, 3, 4, 5, 2, 3)
-    huge = [np.where(blocked[..., None], 1e6 * np.sign(normal(rng, *memory.shape)), memory) for _ in range(2)]
-    cases = [(x, m, params, heads, blocked) for m in (memory, *huge)]
-    stays(submission.cross_attention, cases, x, "padded memory becomes 1e6 or -1e6")
+    x, memory, *rest, blocked = args = case(rng, 3, 6, 5, 2, 3)
+    signs = np.sign(normal(rng, *memory.shape))
+    # Several sizes, since a penalty that is too small is no neglect: it wins over some of the scores of its own size.
+    filled = [np.where(blocked[..., None], size * signs, memory) for size in (1e6, 2e5, 2e4, 2e3, 2e2)]
+    stays(submission.cross_attention, [args, *((x, m, *rest, blocked) for m in filled)], x, "padded memory is large")
 
 
 @KATA.core
 def order_of_memory(submission: Submission, reference: Any, rng: Rng) -> None:
     """permuting the memory together with its padding changes nothing"""
+    x, memory, *rest, blocked = args = case(rng, 3, 4, 5, 2, 3)
     order = np.array([3, 4, 1, 0, 2])
-    for padded in (False, True):
-        x, memory, *rest, blocked = args = case(rng, 3, 4, 5, 2, 3, padded)
-        moved = (x, np.take(memory, order, axis=1), *rest, None if blocked is None else np.take(blocked, order, axis=1))
-        stays(submission.cross_attention, [args, moved], x, f"the memory rows are put in the order {order}")
+    moved = (x, np.take(memory, order, axis=1), *rest, np.take(blocked, order, axis=1))
+    stays(submission.cross_attention, [args, moved], x, f"the memory rows are put in the order {order}")
 
 
 @KATA.core
 def values(submission: Submission, reference: Any, rng: Rng) -> None:
     """the numbers are right: S below, equal to and above T, with padding and without"""
-    x, memory, params, heads, _ = small()
-    cases: list[Case] = [small(), (x, memory, params, heads, np.array([[False, True, False]]))]
+    cases: list[Case] = [small(), (*small()[:4], np.array([[False, True, False]]))]
     cases += [case(rng, 3, 4, 4, 2, 5), case(rng, 2, 4, 4, 2, 3, padded=False)]
     cases += [case(rng, 2, 5, 3, 4, 3), case(rng, 3, 3, 7, 3, 2), case(rng, 2, 3, 7, 3, 2, padded=False)]
     expect.agrees(submission.cross_attention, reference.cross_attention, cases)
@@ -124,8 +122,9 @@ def values(submission: Submission, reference: Any, rng: Rng) -> None:
 @KATA.core
 def sizes(submission: Submission, reference: Any, rng: Rng) -> None:
     """any size works: one query, one memory row, one sequence, one head, as many heads as features, over 64 rows"""
-    cases = [case(rng, 1, 1, 1, 1, 4)[:4], case(rng, 2, 4, 1, 2, 3), case(rng, 1, 1, 3, 2, 3), case(rng, 2, 3, 4, 1, 5)]
-    cases += [case(rng, 2, 3, 4, 6, 1), case(rng, 2, 66, 70, 2, 3)]
+    shapes = ((2, 4, 1, 2, 3), (2, 3, 4, 1, 5), (2, 3, 4, 6, 1), (2, 66, 70, 2, 3))
+    cases = [case(rng, 1, 1, 1, 1, 4)[:4], case(rng, 1, 1, 3, 2, 3, padded=False)]
+    cases += [case(rng, *shape) for shape in shapes]
     expect.agrees(submission.cross_attention, reference.cross_attention, cases)
 
 
@@ -163,8 +162,7 @@ def refuses_misfits(submission: Submission, reference: Any, rng: Rng) -> None:
 @KATA.follow_up
 def float32(submission: Submission, reference: Any, rng: Rng) -> None:
     """float32 in gives float32 out"""
-    _, memory, params, heads, blocked = case(rng, 2, 3, 4, 2, 3)
-    cases: list[Case] = [(normal(rng, 2, 3, 6), memory, params, heads, p) for p in (blocked, None)]
+    cases = [(normal(rng, 2, 3, 6), *case(rng, 2, 3, 4, 2, 3, padded)[1:]) for padded in (True, False)]
     expect.keeps_float32(submission.cross_attention, reference.cross_attention, cases)
 
 
@@ -184,6 +182,7 @@ FILLED, TO_QUERIES = HIDE.replace("-np.inf", "-1e9"), ("[:, None, None, :]", "[:
 AFTER = f"{SOFTMAX}\n    if memory_padding is not None:\n        "
 BLOCKED = "blocked = np.triu(np.ones(scores.shape[-2:], bool), k=1)"
 ANY = "blocked = blocked if memory_padding is None else blocked | memory_padding[:, None, None, :]"
+EINSUM = ("weights @ v", 'np.einsum("bhts,bhsd->bhtd", weights, v)')  # broadcasts an axis of 1, unlike matmul
 OVER_QUERIES = (SOFTMAX, "weights = softmax(scores.swapaxes(-1, -2)).swapaxes(-1, -2)")
 
 
@@ -229,8 +228,8 @@ KATA.mistake(
 KATA.mistake(
     "values_from_x",
     "the keys come from the memory but the values from x: what is found in the memory is not what is fetched",
-    (VALUES, VALUES.replace("memory", "x")),
-    (VALUES, VALUES.replace("memory", "normed")),
+    *((VALUES, VALUES.replace("memory", other)) for other in ("x", "normed")),
+    *(((VALUES, VALUES.replace("memory", other)), EINSUM) for other in ("x", "normed")),
     look="what wv is applied to",
 )
 KATA.mistake(

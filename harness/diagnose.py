@@ -2,15 +2,17 @@
 
 An answer is a value or an exception, its dtype, and which inputs it changed. A mistake is recognised when, on every
 recorded call where the submission is wrong, its answer is at least 100 times closer to the mistake's than to the right
-one. Single mistakes are tried first, then pairs whose patches touch different lines.
+one. Single mistakes are tried first. Pairs, of patches that touch different lines, are tried when no single one fits,
+or when one fits but leaves more than rounding to explain: a small mistake may hide behind a large one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,8 +25,10 @@ from harness.wire import Array
 
 CLOSER = 100.0
 NEAR = 5.0
+EXACT = 10.0
 Match = Literal["values", "pattern", "silent", "contradicts"]
 Record = tuple[str, Call, Answer]
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,12 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One call and its answer, and what would have been right."""
+    """One call, what the submission answered, what is right, and the arguments to replay it with."""
 
     call: Call
     answer: Answer
     right: Array
+    args: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,27 @@ class Given:
 
     value: Any
     raised: bool
-    changed: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a mistake explains the wrong answers, and the most that it leaves unexplained, in tolerances."""
+
+    match: Match
+    left: float = 0.0
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """One mistake, or two at once, that contradict no answer."""
+
+    names: Names
+    form: Form
+    fit: Fit
+
+
+CONTRADICTS = Fit("contradicts")
 
 
 def diagnose(kata: Kata, outcomes: Sequence[Outcome], records: Sequence[Record]) -> Diagnosis:
@@ -80,9 +105,10 @@ def _judged(name: str, records: Iterable[Record]) -> tuple[list[Evidence], list[
     for _, call, answer in records:
         if answer.raised is not None and answer.raised.fatal:
             continue
-        right = _give(reference, call, ())
+        args = _frozen(call.args)
+        right = _give(reference, call, args)
         if not right.raised:
-            (wrong if _is_wrong(answer, right.value) else sound).append(Evidence(call, answer, right.value))
+            (wrong if _is_wrong(answer, right.value) else sound).append(Evidence(call, answer, right.value, args))
     return sorted(wrong, key=lambda e: e.right.size), sound
 
 
@@ -93,22 +119,28 @@ def _is_wrong(answer: Answer, right: Any) -> bool:
     return value.shape != right.shape or value.dtype != right.dtype or bool(differs(value, right).any())
 
 
-def _give(functions: Any, call: Call, watch: Sequence[str]) -> Given:
-    args = copy.deepcopy(call.args) if watch or not _frozen(call.args) else call.args
+def _give(functions: Any, call: Call, args: tuple[Any, ...], watch: bool = False) -> Given:
+    """What the functions answer: on read-only `args`, or to watch what is changed, on a copy that may be written to."""
+    args = copy.deepcopy(call.args) if watch else args
     try:
         with np.errstate(all="ignore"):
             value = getattr(functions, call.function)(*args)
     except Exception:
-        return Given(None, True, ())
+        return Given(None, True)
     return Given(value, False, tuple(_changed(call, args)) if watch else ())
 
 
-def _frozen(value: Any) -> bool:
+def _frozen(value: Any) -> Any:
+    """Read-only views: a mistake that writes into its inputs cannot be that of a submission that does not."""
     if isinstance(value, np.ndarray):
-        return not value.flags.writeable
+        view = value.view()
+        view.flags.writeable = False
+        return view
     if isinstance(value, dict):
-        return all(map(_frozen, value.values()))
-    return all(map(_frozen, value)) if isinstance(value, tuple | list) else True
+        return {key: _frozen(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(map(_frozen, value))
+    return copy.deepcopy(value)
 
 
 def _changed(call: Call, args: Sequence[Any]) -> Iterable[str]:
@@ -123,70 +155,87 @@ def _changed(call: Call, args: Sequence[Any]) -> Iterable[str]:
 def _recognise(
     name: str, entries: list[Mistake], evidence: list[Evidence], sound: list[Evidence], found: list[str]
 ) -> list[str]:
+    """One mistake when one fits. A pair when none does, or when one fits but leaves more to explain than rounding."""
     if not evidence:
         return []
     solution = registry.solution(name)
-    fitting: dict[Match, list[tuple[str, Form]]] = {"values": [], "pattern": []}
-    for mistake in entries:
-        for form in mistake.forms:
-            match = _match(solution.reference(form), evidence)
-            if match in fitting:
-                fitting[match].append((mistake.name, form))
-    strong, weak = (_narrowed(solution, fitting[match], sound) for match in ("values", "pattern"))
-    if strong or len(weak) == 1:
-        return sorted(strong or weak)
-    return _pair(solution, entries, evidence, found)
+    singles = _fitting(solution, (((m.name,), form) for m in entries for form in m.forms), evidence)
+    strong = _narrowed(solution, [f for f in singles if f.fit.match == "values"], sound)
+    weak = _narrowed(solution, [f for f in singles if f.fit.match == "pattern"], sound)
+    if any(f.fit.left <= EXACT for f in strong):
+        return _names(strong)
+    if not strong and len(_names(weak)) == 1:
+        return _names(weak)
+    known = set(_names(strong) or found)
+    pairs = [f for f in _fitting(solution, _pairs(solution, entries, known), evidence) if f.fit.match == "values"]
+    if strong:
+        pairs = [f for f in pairs if f.fit.left <= EXACT]
+    common = [set(f.names) for f in _narrowed(solution, pairs, sound)]
+    return sorted(set.intersection(*common)) if common else _names(strong)
 
 
-def _narrowed(solution: registry.Solution, fitting: list[tuple[str, Form]], sound: list[Evidence]) -> set[str]:
-    """The names that fit; of several only those that are right wherever the submission is, when there are any."""
-    names = {name for name, _ in fitting}
-    if len(names) < 2:
-        return names
-    exact = set()
-    for name, form in fitting:
-        functions = solution.reference(form)
-        given = ((e, _give(functions, e.call, ())) for e in sound)
-        if not any(g.raised or _is_wrong(Answer(g.value), e.right) for e, g in given):
-            exact.add(name)
-    return exact or names
+def _names(fitting: list[Fitting]) -> list[str]:
+    return sorted({name for f in fitting for name in f.names})
 
 
-def _pair(solution: registry.Solution, entries: list[Mistake], evidence: list[Evidence], found: list[str]) -> list[str]:
-    """The names common to all the pairs that explain everything; with a mistake already found, only pairs with it."""
+def _narrowed(solution: registry.Solution, fitting: list[Fitting], sound: list[Evidence]) -> list[Fitting]:
+    """Of several: those that explain all but rounding, then those that are right wherever the submission is."""
+    fitting = [f for f in fitting if f.fit.left <= EXACT] or fitting
+    if len({f.names for f in fitting}) < 2:
+        return fitting
+    return [f for f in fitting if _is_sound(solution.reference(f.form), sound)] or fitting
+
+
+def _is_sound(functions: Any, sound: list[Evidence]) -> bool:
+    given = ((e, _give(functions, e.call, e.args)) for e in sound)
+    return not any(g.raised or _is_wrong(Answer(g.value), e.right) for e, g in given)
+
+
+def _pairs(solution: registry.Solution, entries: list[Mistake], known: set[str]) -> Iterator[tuple[Names, Form]]:
+    """Two forms of two mistakes that touch different lines; with a mistake `known`, only pairs with one such."""
     forms = [(m.name, form, solution.places(form)) for m in entries for form in m.forms]
-    fitting = []
     for (a, one, here), (b, other, there) in itertools.combinations(forms, 2):
-        if a == b or here & there or (found and not {a, b} & set(found)):
-            continue
-        if _match(solution.reference((*one, *other)), evidence) == "values":
-            fitting.append({a, b})
-    return sorted(set.intersection(*fitting)) if fitting else []
+        if a != b and not here & there and (not known or {a, b} & known):
+            yield (a, b), (*one, *other)
 
 
-def _match(functions: Any, evidence: list[Evidence]) -> Match:
+def _fitting(
+    solution: registry.Solution, tried: Iterable[tuple[Names, Form]], evidence: list[Evidence]
+) -> list[Fitting]:
+    """Those that contradict no answer, each with how it fits."""
+    fitting = []
+    for names, form in tried:
+        with contextlib.suppress(ValueError):  # the one patch of a pair may write what the other looks for
+            fit = _fit(solution.reference(form), evidence)
+            if fit.match != "contradicts":
+                fitting.append(Fitting(names, form, fit))
+    return fitting
+
+
+def _fit(functions: Any, evidence: list[Evidence]) -> Fit:
     """How a patched reference explains the wrong answers as a whole."""
     best: Match = "silent"
+    left = 0.0
     for e in evidence:
-        given = _give(functions, e.call, e.answer.changed)
-        match = _compare(e, given)
-        if match == "contradicts":
-            return match
-        if match == "values" or best == "silent":
-            best = match
-    return best
+        fit = _compare(e, _give(functions, e.call, e.args, bool(e.answer.changed)))
+        if fit.match == "contradicts":
+            return fit
+        if fit.match == "values" or best == "silent":
+            best = fit.match
+        left = max(left, fit.left)
+    return Fit(best, left)
 
 
-def _compare(e: Evidence, given: Given) -> Match:
+def _compare(e: Evidence, given: Given) -> Fit:
     got, right, theirs = e.answer.value, e.right, given.value
     if e.answer.raised is not None or given.raised:  # an exception alone is no evidence
-        return "silent" if e.answer.raised is not None and given.raised else "contradicts"
+        return Fit("silent") if e.answer.raised is not None and given.raised else CONTRADICTS
     if not isinstance(got, np.ndarray) or not isinstance(theirs, np.ndarray):
-        return "contradicts"
+        return CONTRADICTS
     if got.shape != theirs.shape or got.dtype != theirs.dtype or given.changed != e.answer.changed:
-        return "contradicts"
+        return CONTRADICTS
     if got.shape != right.shape or got.dtype != right.dtype or e.answer.changed:
-        return "contradicts" if differs(got, theirs).any() else "values"
+        return CONTRADICTS if differs(got, theirs).any() else Fit("values")
     return _closer(_plain(got), _plain(right), _plain(theirs))
 
 
@@ -194,21 +243,22 @@ def _plain(array: Array) -> Array:
     return array.astype(float) if array.dtype.kind in "biu" else array
 
 
-def _closer(got: Array, right: Array, theirs: Array) -> Match:
+def _closer(got: Array, right: Array, theirs: Array) -> Fit:
     """Values against values: entries that are not finite in either are left out."""
     both = np.isfinite(got) & np.isfinite(theirs)
     slack = tolerance(right)
-    if both.mean() >= 1 / 3:
-        to_right = _distance(got[both], right[both])
-        to_theirs = _distance(got[both], theirs[both])
-        if to_right > slack:
-            return "values" if to_theirs * CLOSER <= to_right else "contradicts"
-        if to_theirs > slack:
-            return "contradicts"
-    same_pattern = bool((np.isnan(got) == np.isnan(theirs)).all())
-    if same_pattern:
-        return "pattern" if np.isnan(got).any() else "silent"
-    return "silent" if both.mean() >= 1 / 3 else "contradicts"
+    to_right = _distance(got[both], right[both])
+    to_theirs = _distance(got[both], theirs[both])
+    if to_right > slack:
+        if to_theirs * CLOSER > to_right:
+            return CONTRADICTS
+        if both.mean() >= 1 / 3:
+            return Fit("values", to_theirs / slack if slack else 0.0)
+    elif to_theirs > slack:
+        return CONTRADICTS
+    if (np.isnan(got) == np.isnan(theirs)).all():
+        return Fit("pattern" if np.isnan(got).any() else "silent")
+    return Fit("silent") if both.mean() >= 1 / 3 else CONTRADICTS
 
 
 def _distance(a: Array, b: Array) -> float:
@@ -235,7 +285,7 @@ def _ratio(functions: Any, evidence: list[Evidence]) -> float | None:
     """The worst of (distance to the mistake) / (distance to the right answer); None when they cannot be compared."""
     worst = 0.0
     for e in evidence:
-        given = _give(functions, e.call, ())
+        given = _give(functions, e.call, e.args)
         got = e.answer.value
         if given.raised or not isinstance(got, np.ndarray) or not isinstance(given.value, np.ndarray):
             return None

@@ -50,7 +50,8 @@ def same(call: Call, answer: Answer, want: Array, hint: str = "") -> None:
     if not wrong.any():
         return
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
-    says = f"{text}{list(first) if first else ''} is {grids.number(got[first])}, should be {grids.number(want[first])}"
+    is_, should = grids.pair(got[first], want[first])
+    says = f"{text}{list(first) if first else ''} is {is_}, should be {should}"
     raise Wrong(says, *_details(got, want, wrong), *where, *_some(hint), call=call, answer=answer)
 
 
@@ -85,7 +86,9 @@ def keeps_float32(ask: Function, right: Right, cases: Iterable[Case]) -> None:
         got = returned(call, answer, want)
         if got.dtype != np.float32:
             text, where = describe(call)
-            hint = "Under NumPy 2 a float64 scalar such as np.sqrt(8) makes float64 of a float32 array; 8**0.5 does not."
+            hint = (
+                "Under NumPy 2 a float64 scalar such as np.sqrt(8) makes float64 of a float32 array; 8**0.5 does not."
+            )
             raise Wrong(f"{text} gives {got.dtype} for float32 in", hint, *where, call=call, answer=answer)
         same(call, answer, want)
 

@@ -23,6 +23,12 @@ def number(value: Any) -> str:
     return str(value)
 
 
+def pair(got: Any, want: Any) -> tuple[str, str]:
+    """Two entries that differ, with all digits when fewer would make them look the same."""
+    texts = number(got), number(want)
+    return texts if texts[0] != texts[1] else (repr(got.item()), repr(want.item()))
+
+
 def table(values: Array, marks: Array | None = None) -> list[str]:
     """The lines of a matrix; marked entries stand between asterisks."""
     rows = np.atleast_2d(values)
@@ -64,7 +70,8 @@ def influence(sees: Array, expected: Array, rows: str = "output row", columns: s
 
     def lines(map_: Array, other: Array) -> list[str]:
         return [
-            f"{i:>2} " + " ".join(("#" if a else ".") if a == b else ("!" if a else "o") for a, b in zip(r, s, strict=True))
+            f"{i:>2} "
+            + " ".join(("#" if a else ".") if a == b else ("!" if a else "o") for a, b in zip(r, s, strict=True))
             for i, (r, s) in enumerate(zip(map_, other, strict=True))
         ]
 

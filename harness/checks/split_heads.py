@@ -37,7 +37,8 @@ def gives_back(answers: Any, wants: list[Array], text: str) -> None:
         wrong = expect.differs(got, want)
         if wrong.any():
             index = tuple(int(n) for n in np.argwhere(wrong)[0])
-            says = f"{text}{list(index)} is {grids.number(got[index])}, should be x again: {grids.number(want[index])}"
+            is_, should = grids.pair(got[index], want[index])
+            says = f"{text}{list(index)} is {is_}, should be x again: {should}"
             raise Wrong(says, *[grid for grid in [grids.compared(got, want, wrong)] if grid], call=call, answer=answer)
 
 

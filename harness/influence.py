@@ -6,7 +6,8 @@ attention matrix itself, with the other paths of a layer closed, and so tells th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,14 +17,17 @@ from harness.model import Function, Wrong
 from harness.wire import Array
 
 Direction = Literal["causal", "reversed", "no mask", "diagonal blocked", "inverted", "leaks", "other"]
+CLOSED = 7
+FAINT = 0.02
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a map says of a causal mask, in one word and in words."""
+    """What a map says of a causal mask, in one word and in words; `sees` is the map that was read, if there is one."""
 
     direction: Direction
     words: str
+    sees: Array | None = None
 
 
 def open_map(ask: Function, args: tuple[Any, ...], vary: int, rng: np.random.Generator, out_axis: int = 1) -> Array:
@@ -52,94 +56,140 @@ def open_map(ask: Function, args: tuple[Any, ...], vary: int, rng: np.random.Gen
 
 def _moved(base: Array, value: Array) -> Array:
     with np.errstate(all="ignore"):
-        still = np.abs(value - base) <= 1e-9 * np.nanmax(np.abs(base), initial=1e-300, axis=None)
+        largest = np.abs(base[np.isfinite(base)]).max(initial=1e-300)
+        still = (np.abs(value - base) <= 1e-9 * largest) | (value == base)
     return np.asarray(~(still | (np.isnan(value) & np.isnan(base))).all(axis=1))
 
 
-def closed_map(out: Array, x: Array) -> Reading:
-    """The direction of a mask from `out` (T, d), one row of the batch, computed with the other paths closed.
+def closed_rows() -> Array:
+    """The x (2, T, d), T = CLOSED and d = 32, for `closed_map`: every layer norm, of whatever axes, only scales it.
 
-    The layer must have had zero queries and identity values, so that every visible key weighs 1/n, and rows of `x`
-    (T, d) of mean 0 and variance 1 with T < d. Then out = M x, where M is the attention matrix plus what the residual
-    adds to the diagonal. How M's diagonal compares with the other entries of its row tells whether a position sees
-    itself, with or without residual, whatever the norm's scale: see `_diagonal`.
+    Its entries are 1 and -1. Each row holds as many of the one as of the other, and so do the two batch rows together;
+    each column sums to 1 or -1, so that a norm over the positions takes away their mean and scales all columns alike.
     """
-    if out.shape != x.shape or not np.isfinite(x).all():
-        return Reading("other", "")
-    rows = np.isfinite(out).all(axis=1)
-    mixing = np.where(rows[:, None], out, 0.0) @ np.linalg.pinv(x)
-    exact = np.abs(mixing @ x - np.where(rows[:, None], out, 0.0)).max() <= 1e-6 * max(1.0, np.abs(out[rows]).max(initial=0))
-    if not exact:
-        return Reading("other", "")
-    T = len(x)
-    sees = np.abs(mixing) > 0.01
-    itself = _diagonal(mixing, sees, rows)
-    np.fill_diagonal(sees, itself if itself is not None else np.diag(sees))
-    if itself is None and not (sees.sum() == T * T):
-        return Reading("other", "")
-    return reading(sees, rows)
+    signs = list(itertools.combinations(range(CLOSED), CLOSED // 2 + 1))
+    half = -np.ones((CLOSED, 16))
+    for column in range(16):
+        half[list(signs[6 * column % len(signs)]), column] = 1
+    rows = np.concatenate([half, -half], axis=1)[:, np.arange(32) * 5 % 32]
+    return np.stack([rows, -rows])
 
 
-def _diagonal(mixing: Array, sees: Array, rows: Array) -> bool | None:
-    """Whether positions see themselves, read off each row's m = M[i, i] and c, the entry of its n other visible keys.
+def closed_mix() -> Array:
+    """The value weights (d, d) for `closed_map`: they turn the features round, and so mark what attention carries.
 
-    With the diagonal visible m/c is n + 2 (residual, any scale), 1 (no residual) or T + 1 (masked after the softmax,
-    c = 1/T); with it blocked n, 0 or T. One of the six must hold in every row; None when none does.
+    Symmetric, so that weights applied transposed do the same.
     """
-    T = len(mixing)
-    others = sees & ~np.eye(T, dtype=bool)
-    facts = []
-    for i in np.flatnonzero(others.any(axis=1) & rows):
-        entries = mixing[i][others[i]]
-        if np.ptp(entries) > 1e-6:
-            return None
-        facts.append((mixing[i, i] / entries.mean(), int(others[i].sum())))
-    hypotheses: list[tuple[bool, Callable[[int], int]]] = [
-        (True, lambda n: n + 2),
-        (True, lambda n: 1),
-        (True, lambda n: T + 1),
-        (False, lambda n: n),
-        (False, lambda n: 0),
-        (False, lambda n: T),
-    ]
-    for skip in (slice(None), slice(1, None), slice(None, -1)):  # a row with nothing to see may hold anything
-        fitting = {s for s, want in hypotheses if facts[skip] and all(abs(r - want(n)) < 1e-4 for r, n in facts[skip])}
-        if len(fitting) == 1:
-            return fitting.pop()
-    return None
+    return np.eye(32)[::-1].copy()
+
+
+def closed_map(outs: Iterable[Any]) -> Reading:
+    """The direction of a causal mask, from results of one layer with its other paths closed, the plainest first.
+
+    Each result is of a call on `closed_rows()` with one head, queries near zero, so that every visible key weighs about
+    the same, `closed_mix()` for the values and the identity for the output. So each row of a result is a sum of rows of
+    x (what residuals carry) and of turned rows (what attention carries), and as all of these are independent, the sums
+    can be told apart: the second part is the attention matrix, diagonal included, whatever the residuals and norms do.
+    The first result that can be read so, and whose attention is not nothing, decides.
+    """
+    faint = None
+    for out in outs:
+        attention = attention_of(out)
+        if attention is not None and np.nansum(np.abs(attention)) > 0:
+            return reading(visible(attention), finite_rows(attention))
+        faint = attention if faint is None else faint
+    if faint is None:
+        return Reading("other", "")
+    finite = finite_rows(faint)
+    words = "attention adds nothing: no position sees any, not even itself" if finite.all() else _nan(finite)
+    return Reading("other", words, np.zeros((CLOSED, CLOSED), bool))
+
+
+def attention_of(out: Any) -> Array | None:
+    """The attention matrix (T, T) in a result for `closed_rows()`, each row up to a factor; NaN rows stay NaN.
+
+    None when the result is not made of such rows.
+    """
+    x = closed_rows()
+    if not isinstance(out, np.ndarray) or out.shape != x.shape or out.dtype.kind != "f":
+        return None
+    basis = np.concatenate([x[0], x[0] @ closed_mix()])
+    finite = finite_rows(out[0])
+    rows = np.where(finite[:, None], out[0], 0.0).astype(float)
+    parts = rows @ np.linalg.pinv(basis)
+    largest = np.abs(rows).max()
+    if np.abs(parts @ basis - rows).max() > 1e-4 * largest:
+        return None
+    attention = np.where(np.abs(parts) > 1e-9 * largest, parts, 0.0)[:, CLOSED:]
+    return np.where(finite[:, None], attention, np.nan)
+
+
+def finite_rows(matrix: Array) -> Array:
+    """Which rows hold no NaN and no infinity."""
+    return np.asarray(np.isfinite(matrix).all(axis=1))
+
+
+def visible(attention: Array) -> Array:
+    """Where an attention matrix is not zero, as bool; False in NaN rows.
+
+    Rows that all sum to 0 come from a norm over the positions, which takes the mean of the values away and so the same
+    from every entry of a row: there the smallest entry stands for zero, unless all of them are alike.
+    """
+    weights = np.where(np.isfinite(attention), attention, 0.0)
+    scale = np.abs(weights).max()
+    if np.abs(weights.sum(axis=1)).max() <= 1e-4 * scale:
+        lowest = weights.min(axis=1, keepdims=True)
+        alike = np.ptp(weights, axis=1, keepdims=True) <= FAINT * scale
+        return np.asarray((weights - lowest > FAINT * scale) | (alike & np.isfinite(attention)))
+    return np.asarray(np.abs(weights) > FAINT * scale)
 
 
 def reading(sees: Array, rows: Array | None = None) -> Reading:
-    """What a (T, T) map, T >= 3, says of a causal mask. Rows that are not finite are left out: False in `rows`."""
-    T = len(sees)
-    rows = np.ones(T, bool) if rows is None else rows
-    i, j = np.indices((T, T))
+    """What a (T, T) map, T >= 3, says of a causal mask. `rows` is False where a row is not finite.
 
-    def is_(map_: Array, without: int | None = None) -> bool:
-        kept = rows.copy()
+    A row that has nothing to see may hold anything: NaN, or every position.
+    """
+    rows = np.ones(len(sees), bool) if rows is None else rows
+    i, j = np.indices(sees.shape)
+
+    def is_(map_: Any, without: int | None = None) -> bool:
+        kept = np.ones(len(sees), bool)
         if without is not None:
             kept[without] = False
-        return bool(kept.any() and (sees[kept] == map_[kept]).all())
+        return bool(rows[kept].all() and (sees[kept] == map_[kept]).all())
 
     if is_(j <= i):
-        return Reading("causal", "position i sees the positions j <= i, as it should")
+        return Reading("causal", "position i sees the positions j <= i, as it should", sees)
     if is_(j >= i):
-        return Reading("reversed", "reversed: position i sees only j >= i")
+        return Reading("reversed", "reversed: position i sees only j >= i", sees)
     if is_(j >= 0):
-        return Reading("no mask", "no mask: every position sees every other, the future too")
+        return Reading("no mask", "no mask: every position sees every other, the future too", sees)
     if is_(j < i, without=0):
-        return Reading("diagonal blocked", "the diagonal is blocked: position i sees only j < i, not itself")
+        return Reading("diagonal blocked", "the diagonal is blocked: position i sees only j < i, not itself", sees)
     if is_(j > i, without=-1):
-        return Reading("inverted", "inverted: position i sees only j > i, the future without itself")
-    for ahead in range(1, T - 1):
+        return Reading("inverted", "inverted: position i sees only j > i, the future without itself", sees)
+    for ahead in range(1, len(sees) - 1):
         if is_(j <= i + ahead):
             count = "one position" if ahead == 1 else f"{ahead} positions"
-            return Reading("leaks", f"leaks {count} ahead: position i sees j <= i + {ahead}")
-    return Reading("other", _exception(sees, rows))
+            return Reading("leaks", f"leaks {count} ahead: position i sees j <= i + {ahead}", sees)
+    return Reading("other", _exception(sees) if rows.all() else _nan(rows), sees)
 
 
-def _exception(sees: Array, rows: Array) -> str:
+def _exception(sees: Array) -> str:
+    """The first entry that is wrong, and the rule behind it where there is one."""
     i, j = np.indices(sees.shape)
-    wrong = (sees != (j <= i)) & rows[:, None]
-    a, b = (int(n) for n in np.argwhere(wrong)[0])
-    return f"position {a} sees position {b}, which lies ahead" if sees[a, b] else f"position {a} does not see position {b}"
+    a, b = (int(n) for n in np.argwhere(sees != (j <= i))[0])
+    if sees[a, b]:
+        return f"position {a} sees position {b}, which lies ahead"
+    for width in range(1, len(sees)):
+        if (sees == ((j <= i) & (j > i - width))).all():
+            seen = "itself alone" if width == 1 else f"only the last {width} positions"
+            return f"position {a} does not see position {b}: each position sees {seen}"
+    return f"position {a} does not see position {b}"
+
+
+def _nan(rows: Array) -> str:
+    """Which rows are not finite; a mask may leave a softmax without anything finite to work on."""
+    lost = np.flatnonzero(~rows)
+    named = f"row {lost[0]} is" if len(lost) == 1 else f"rows {', '.join(map(str, lost))} are"
+    return f"{'every row is' if len(lost) == len(rows) else named} NaN or infinite, on inputs of 1 and -1"

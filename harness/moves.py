@@ -74,7 +74,8 @@ def stays(ask: Function, cases: list[tuple[Any, ...]], right: Array, when: str) 
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
             text, where = expect.describe(call)
-            says = f"{text}{list(at)} is {grids.number(got[at])}, should stay {grids.number(base[at])} when {when}"
+            is_, should = grids.pair(got[at], base[at])
+            says = f"{text}{list(at)} is {is_}, should stay {should} when {when}"
             raise Wrong(says, f"{wrong.sum()} of {wrong.size} entries move", *where, call=call, answer=answer)
 
 

@@ -14,6 +14,7 @@ ROWS = (
     {"stubs", "forge", "model", "wire"},
     {"outline", "grids", "answers", "probe", "influence", "worker", "report"},
     {"serve", "judge", "expect"},
+    {"moves"},
     {"checks"},
     {"registry"},
     {"diagnose"},

@@ -161,7 +161,7 @@ def _recognise(
     solution = registry.solution(name)
     singles = _fitting(solution, (((m.name,), form) for m in entries for form in m.forms), evidence)
     strong = _narrowed(solution, [f for f in singles if f.fit.match == "values"], sound)
-    weak = _narrowed(solution, [f for f in singles if f.fit.match == "pattern"], sound)
+    weak = [f for f in singles if f.fit.match == "pattern" and _is_sound(solution.reference(f.form), sound)]
     if any(f.fit.left <= EXACT for f in strong):
         return _names(strong)
     if not strong and len(_names(weak)) == 1:
@@ -287,7 +287,7 @@ def _ratio(functions: Any, evidence: list[Evidence]) -> float | None:
     for e in evidence:
         given = _give(functions, e.call, e.args)
         got = e.answer.value
-        if given.raised or not isinstance(got, np.ndarray) or not isinstance(given.value, np.ndarray):
+        if e.answer.changed or given.raised or not all(isinstance(v, np.ndarray) for v in (got, given.value)):
             return None
         if not got.shape == given.value.shape == e.right.shape:
             return None

@@ -32,4 +32,5 @@ def causal_mask(length: int) -> np.ndarray:
         raise ValueError(f"length must be an integer, not {type(length).__name__}")
     if length < 1:
         raise ValueError(f"length must be at least 1, not {length}")
-    return np.triu(np.ones((length, length), dtype=bool), k=1)
+    blocked = np.ones((length, length), dtype=bool)
+    return np.triu(blocked, k=1)

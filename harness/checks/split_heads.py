@@ -257,6 +257,12 @@ KATA.mistake(
         (TURN, "return x.transpose(0, 2, 1, 3).astype(np.float32)"),
         (MERGE, "return x.reshape(B, T, H * dh).astype(np.float32)"),
     ),
+    (TURN, "return x.transpose(0, 2, 1, 3).astype(np.float32).astype(float)"),
+    (MERGE, "return x.reshape(B, T, H * dh).astype(np.float32).astype(float)"),
+    (
+        (TURN, "return x.transpose(0, 2, 1, 3).astype(np.float32).astype(float)"),
+        (MERGE, "return x.reshape(B, T, H * dh).astype(np.float32).astype(float)"),
+    ),
     look="the dtype of every new array: that of x",
 )
 KATA.mistake(

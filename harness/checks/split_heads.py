@@ -91,8 +91,7 @@ def heads_side_by_side(submission: Submission, reference: Any, rng: Rng) -> None
 @KATA.core
 def round_trip(submission: Submission, reference: Any, rng: Rng) -> None:
     """merge_heads undoes split_heads, and split_heads undoes merge_heads"""
-    xs = [numbered(1, 2, 4), probe.normal(rng, 3, 4, 10)]
-    ys = [numbered(1, 2, 2, 2), probe.normal(rng, 2, 5, 3, 4)]
+    xs, ys = [numbered(2, 3, 4)], [probe.normal(rng, 2, 5, 3, 4)]
     split = [answer.value for _, answer in submission.split_heads.each((x, 2) for x in xs)]
     merged = [answer.value for _, answer in submission.merge_heads.each((y,) for y in ys)]
     if all(isinstance(value, np.ndarray) for value in (*split, *merged)):
@@ -132,7 +131,7 @@ def repeatable(submission: Submission, reference: Any, rng: Rng) -> None:
 def refuses_width(submission: Submission, reference: Any, rng: Rng) -> None:
     """a width that heads do not divide, or heads < 1, raises ValueError"""
     x = numbered(2, 3, 6)
-    expect.refuses(submission.split_heads, [(x, 4), (x, 12), (x, 0), (x, -2)])
+    expect.refuses(submission.split_heads, [(x, 4), (x, 0), (x, -2)])
 
 
 @KATA.follow_up

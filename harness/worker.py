@@ -168,6 +168,12 @@ def _arrays_in(name: str, value: Any) -> list[tuple[str, wire.Array]]:
     return []
 
 
+def _changed(before: dict[str, tuple[wire.Array, bytes]], after: dict[str, wire.Array]) -> list[str]:
+    """The arrays that were written into, exchanged, added or taken out."""
+    kept = {name for name, (array, was) in before.items() if after.get(name) is array and array.tobytes() == was}
+    return [name for name in {**before, **after} if name not in kept]
+
+
 def _misfit(name: str, function: Any, counts: list[Any]) -> str:
     """What is wrong with the signature, or nothing. `counts` is [how it should read, most, fewest arguments]."""
     if not callable(function):

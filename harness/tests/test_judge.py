@@ -135,6 +135,17 @@ def f(x):
     assert refused.raised and refused.raised.message == "assignment destination is read-only"
 
 
+def test_a_dict_that_is_changed_is_reported(quick: Judge, tmp_path: Path) -> None:
+    session = load(
+        quick, tmp_path, "def f(x):\n    x['b'] = x.pop('a')\n    x['w'] = x['w'].copy()\n    return x['b']\n"
+    )
+    assert set(ask(session, {"a": np.ones(2), "w": np.ones(2), "same": np.ones(2)}).changed) == {
+        'x["a"]',
+        'x["b"]',
+        'x["w"]',
+    }
+
+
 def test_a_flood_of_prints_is_cut(quick: Judge, tmp_path: Path) -> None:
     answer = ask(load(quick, tmp_path, "def f(x):\n    print('y' * 3_000_000)\n    return x\n"), 1)
     assert answer.value == 1

@@ -1,4 +1,7 @@
-"""What came over the wire, as an Answer: checked, and safe to print. Rubbish raises TypeError, ValueError or KeyError."""
+"""What came over the wire, as an Answer: checked, and safe to print.
+
+Rubbish raises TypeError, ValueError or KeyError.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -186,8 +187,10 @@ def describe(call: Call) -> tuple[str, list[str]]:
 
 def _argument(name: str, value: Array) -> str:
     if 0 < value.size <= 12:
-        entries = value.tolist()
-        return f"{name} = np.array({_literal(entries)})" + ("" if value.dtype.kind in "bi" else f"  # {value.dtype}")
+        text = f"{name} = np.array({_literal(value.tolist())})" + (
+            "" if value.dtype.kind in "bi" else f"  # {value.dtype}"
+        )
+        return textwrap.fill(text, 72, subsequent_indent=" " * (len(name) + 12))
     return f"{name}: {value.dtype} {value.shape}"
 
 

@@ -39,7 +39,7 @@ def table(values: Array, marks: Array | None = None) -> list[str]:
         for row, flag in zip(rows, flags, strict=True)
     ]
     width = max((len(cell) for row in cells for cell in row), default=0)
-    return ["".join(cell.rjust(width) for cell in row) for row in cells]
+    return [" ".join(cell.rjust(width) for cell in row) for row in cells]
 
 
 def beside(left: list[str], right: list[str], heads: tuple[str, str], gap: int = 4) -> str:

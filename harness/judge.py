@@ -97,9 +97,7 @@ def _names(signature: str) -> tuple[str, ...]:
 class Session(Submission):
     """One submission in its process. `records` keeps every call with its answer, by the check that made it."""
 
-    def __init__(
-        self, process: Process, limits: Limits, signatures: dict[str, tuple[str, ...]], folder: Path
-    ) -> None:
+    def __init__(self, process: Process, limits: Limits, signatures: dict[str, tuple[str, ...]], folder: Path) -> None:
         self.signatures, self.limits, self._process, self._folder = signatures, limits, process, folder
         self.records: list[tuple[str, Call, Answer]] = []
         self.check = ""

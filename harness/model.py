@@ -191,7 +191,7 @@ class Kata:
     ) -> None:
         """Catalogue a mistake. A form is one (old, new) pair, or a tuple of such pairs."""
         whole = tuple(((form,) if isinstance(form[0], str) else form) for form in forms)
-        self.mistakes.append(Mistake(name, says, look, whole, kind, level))  # type: ignore[arg-type]
+        self.mistakes.append(Mistake(name, says, look, whole, kind, level))
 
 
 @dataclass(frozen=True)

@@ -37,4 +37,4 @@ def tokens(rng: Rng, B: int, T: int, d: int) -> Array:
     Rows of a spread near 1e-2 show where a layer norm's epsilon stands.
     """
     spread = rng.choice([0.01, 0.3, 1.0, 5.0], (B, T, 1))
-    return rng.standard_normal((B, T, d)) * spread + rng.normal(0, 2, (B, T, 1)) * spread
+    return np.asarray(rng.standard_normal((B, T, d)) * spread + rng.normal(0, 2, (B, T, 1)) * spread)

@@ -10,8 +10,9 @@ from functools import cache
 from types import CodeType, SimpleNamespace
 from typing import Any
 
-from harness.outline import SOLUTIONS, names
 from harness.model import Form, Kata
+from harness.outline import SOLUTIONS, names
+
 
 @cache
 def kata(name: str) -> Kata:

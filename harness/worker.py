@@ -85,7 +85,7 @@ class Worker:
     def answer(self, request: list[Any]) -> bytes:
         """One call. The request is [function, names, arguments]."""
         function, names, args = request
-        before = [(name, array_, _state(array_)) for name, array_ in _arrays(names, args)]
+        before = {name: (array, _state(array)) for name, array in _arrays(names, args)}
         result: dict[str, Any] = {}
         value: Any = None
         with warnings.catch_warnings(record=True) as caught:
@@ -97,12 +97,12 @@ class Worker:
                 result["raised"] = self.describe(error)
             result["seconds"] = time.perf_counter() - start
         result["warnings"] = [self._warned(w) for w in (caught or ())[:8]]
-        result["changed"] = [name for name, now, was in before if _state(now) != was]
+        result["changed"] = _changed(before, dict(_arrays(names, args)))
         result["prints"], result["peak_bytes"] = self.prints.take(), peak_bytes()
         try:
             return wire.pack({"value": value, **result}, self.keep)
         except BaseException as error:
-            result["raised"] = {"type": type(error).__name__, "message": "the answer could not be read"}
+            result["raised"] = self.describe(error) | {"message": "the answer could not be read"}
             return wire.pack({"value": None, **result})
 
     def keep(self, value: Any) -> wire.Handle:
@@ -145,9 +145,9 @@ class Worker:
         return [_type_name(warned.category), _text(lambda: str(warned.message))[:300], line]
 
 
-def _state(array_: wire.Array) -> tuple[Any, ...]:
+def _state(array: wire.Array) -> tuple[Any, ...]:
     """What a call must leave as it was: an assignment to x.shape changes the caller's array as well."""
-    return array_.shape, array_.dtype.str, array_.tobytes()
+    return array.shape, array.dtype.str, array.flags.writeable, array.tobytes()
 
 
 def _arrays(names: list[str], args: tuple[Any, ...]) -> list[tuple[str, wire.Array]]:
@@ -168,9 +168,9 @@ def _arrays_in(name: str, value: Any) -> list[tuple[str, wire.Array]]:
     return []
 
 
-def _changed(before: dict[str, tuple[wire.Array, bytes]], after: dict[str, wire.Array]) -> list[str]:
+def _changed(before: dict[str, tuple[wire.Array, Any]], after: dict[str, wire.Array]) -> list[str]:
     """The arrays that were written into, exchanged, added or taken out."""
-    kept = {name for name, (array, was) in before.items() if after.get(name) is array and array.tobytes() == was}
+    kept = {name for name, (array, was) in before.items() if after.get(name) is array and _state(array) == was}
     return [name for name in {**before, **after} if name not in kept]
 
 

@@ -57,7 +57,8 @@ def naming(judge: Judge, forms: list[tuple[tuple[str, str], ...]], label: str, f
         diagnose(grading.kata, outcomes, records)
         seconds.append(time.perf_counter() - start)
         grading.close()
-    print(f"naming {label}: median {statistics.median(seconds):.3f} s, worst {max(seconds):.3f} s ({len(seconds)} tried)")
+    middle, tried = statistics.median(seconds), len(seconds)
+    print(f"naming {label}: median {middle:.3f} s, worst {max(seconds):.3f} s ({tried} tried)")
 
 
 def main() -> None:

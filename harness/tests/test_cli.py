@@ -118,7 +118,8 @@ def test_encodings_that_python_reads_are_read(project: Project) -> None:
 
 
 def test_prints_never_reach_the_json(project: Project) -> None:
-    loud = 'import os\nprint("{}")\nos.write(1, b"[]")\n' + TEXTBOOK.replace("    return", "    print('{}')\n    return")
+    loud = 'import os\nprint("{}")\nos.write(1, b"[]")\n'
+    loud += TEXTBOOK.replace("    return", "    print('{}')\n    return")
     assert one(project, str(project.kata("causal_mask", loud)))[1]["verdict"] == "pass"
 
 

@@ -13,7 +13,8 @@ README = (outline.ROOT / "README.md").read_text(encoding="utf-8")
 
 def fence(kind: str, number: int = 0) -> str:
     """The text of the fenced block of that kind and number."""
-    return re.findall(rf"^```{kind}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[number]
+    found = re.findall(rf"^```{kind}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return str(found[number])
 
 
 def test_the_two_commands_stand_first() -> None:

@@ -212,7 +212,8 @@ def _details(got: Array, want: Array, wrong: Array) -> list[str]:
         finite = np.isfinite(got) & np.isfinite(want)
         largest = np.abs(got[finite] - want[finite]).max(initial=0.0)
         bad = int((~np.isfinite(got) & np.isfinite(want)).sum())
-        text += f", by up to {largest:.3g}" + (f"; {bad} are NaN or infinite" if bad else "")
+        text += f", by up to {largest:.3g}" if largest else ""
+        text += f"; {bad} of them NaN or infinite" if bad else ""
         if got.dtype.itemsize < want.dtype.itemsize:
             text += f" (the answer is {got.dtype}: half of the digits are gone)"
     return [text, *shows]

@@ -7,11 +7,14 @@ import stat
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness import outline, probe, registry, stubs
-from harness.diagnose import Diagnosis, diagnose
 from harness.judge import Judge, Session
 from harness.model import Answer, Check, Kata, Outcome, Raised, Report, Verdict, Wrong
+
+if TYPE_CHECKING:
+    from harness.diagnose import Diagnosis
 
 MAX_SOURCE = 1 << 20
 
@@ -71,6 +74,8 @@ class Grading:
     def diagnosis(self) -> Diagnosis:
         """The mistakes behind the failures; runs the checks that have not run yet."""
         if self._diagnosis is None:
+            from harness.diagnose import diagnose  # only a failure needs it
+
             outcomes = self.run_all()
             records = self._session.records if self._session else []
             self._diagnosis = diagnose(self.kata, outcomes, records)

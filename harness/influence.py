@@ -191,5 +191,8 @@ def _exception(sees: Array) -> str:
 def _nan(rows: Array) -> str:
     """Which rows are not finite; a mask may leave a softmax without anything finite to work on."""
     lost = np.flatnonzero(~rows)
-    named = f"row {lost[0]} is" if len(lost) == 1 else f"rows {', '.join(map(str, lost))} are"
-    return f"{'every row is' if len(lost) == len(rows) else named} NaN or infinite, on inputs of 1 and -1"
+    if rows.any() and len(lost) > 1 and np.ptp(lost) == len(lost) - 1:
+        which = f"rows {lost[0]} to {lost[-1]} are"
+    else:
+        which = f"rows {', '.join(map(str, lost))} are" if len(lost) > 1 else f"row {lost[0]} is"
+    return f"{which if rows.any() else 'every row is'} NaN or infinite, on inputs of 1 and -1"

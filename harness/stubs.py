@@ -33,7 +33,7 @@ def untouched(source: bytes, stub: str) -> bool:
     plain = stub.encode()
     if source == plain:
         return True
-    if len(source) > 8 * len(plain):  # so much text is no stub, and parsing it might be an attack
+    if b"NotImplementedError" not in source or len(source) > 8 * len(plain):  # a long text may be an attack on ast
         return False
     try:
         return _code(source) == _code(plain)

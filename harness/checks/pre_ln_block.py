@@ -35,9 +35,9 @@ def passing(d: int) -> Params:
 
 def closed_cases() -> list[tuple[Array, Params, int]]:
     """Calls for closed_map: with the feed-forward at nought, and with one that passes on what it is given."""
-    mix = closed_mix()
-    open_ = {"wq": 1e-4 * mix, "wk": mix, "wv": mix, "wo": np.eye(len(mix)), **passing(len(mix))}
-    return [(closed_rows(), open_ | {"w2": 0 * open_["w2"]}, 1), (closed_rows(), open_, 1)]
+    mix, one = closed_mix(), np.eye(32)
+    attention = {"wq": 1e-4 * mix, "wk": mix, "wv": mix, "wo": one}
+    return [(closed_rows(), attention | {"w1": one, "w2": 0 * one}, 1), (closed_rows(), attention | passing(32), 1)]
 
 
 def is_turned_round(answer: Answer, call: Call, reference: Any) -> bool:

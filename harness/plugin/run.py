@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_timeout
 
-from harness import forge, registry, report, wire
+from harness import forge, registry, wire
 from harness.grade import Grading, read
 from harness.judge import UNLIMITED, Judge, Limits
 from harness.model import Outcome
@@ -46,6 +46,8 @@ class Run:
         """A failure's text; the first failure of a kata says which mistake it is."""
         if outcome.outcome == "error":
             return f"{outcome.says}\nPlease report it, with the seed {self._seed}."
+        from harness import report  # only a failure needs it
+
         grading, told = self._grading(item.path), item.path in self._explained
         found = grading.diagnosis()
         self._explained.add(item.path)

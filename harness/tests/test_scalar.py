@@ -170,6 +170,21 @@ def test_cross_attention_with_padding(where: str, S: int) -> None:
             assert (got[b] == x[b]).all()
 
 
+def test_nothing_that_is_passed_in_is_modified() -> None:
+    rng = drawn(1)
+    x, memory, params = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 5, 4)), weights(rng, 4, 6)
+    E, P, ids, padding = rng.normal(size=(7, 4)), rng.normal(size=(3, 4)), rng.integers(0, 7, (2, 3)), np.eye(2, 5) > 0
+    arrays = (x, memory, E, P, ids, padding, *params.values())
+    before = [array.copy() for array in arrays]
+    solution("stable_softmax").stable_softmax(x)
+    solution("split_heads").merge_heads(solution("split_heads").split_heads(x, 2))
+    solution("pre_ln_block").pre_ln_block(x, params, 2)
+    solution("tied_logits").embed(ids, E, P)
+    solution("tied_logits").tied_logits(x, E)
+    solution("cross_attention").cross_attention(x, memory, params, 2, padding)
+    assert all((now == was).all() for now, was in zip(arrays, before, strict=True))
+
+
 def decoder(ids: Array, E: Array, P: Array, layers: list[dict[str, Array]], heads: int) -> Array:
     ends = solution("tied_logits")
     x: Array = ends.embed(ids, E, P)

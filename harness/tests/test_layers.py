@@ -16,7 +16,7 @@ ROWS = (
     {"serve", "judge", "expect"},
     {"moves"},
     {"checks"},
-    {"registry"},
+    {"registry", "matching"},
     {"diagnose"},
     {"grade"},
     {"plugin", "cli"},

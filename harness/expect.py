@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,87 +35,77 @@ def differs(got: Array, want: Array) -> Array:
 
 def agrees(ask: Function, right: Right, cases: Iterable[Case], hint: str = "") -> None:
     """Every case gives what the reference gives. Order the cases from the smallest up: the first wrong one is shown."""
-    cases = list(cases)
-    answers = ask.each(cases)
-    wants = [right(*case) for case in cases]
-    for (call, answer), want in zip(answers, wants, strict=True):
+    for call, answer, want in _asked(ask, right, list(cases)):
         same(call, answer, want, hint)
 
 
 def same(call: Call, answer: Answer, want: Array, hint: str = "") -> None:
     """One answer is an ndarray of the right shape, kind and values."""
-    text, where = describe(call)
-    returned(call, answer, want)
-    got: Array = answer.value
-    wrong = differs(got, want)
-    if not wrong.any():
+    got = returned(call, answer, want)
+    bad = differs(got, want)
+    if not bad.any():
         return
-    first = tuple(int(i) for i in np.argwhere(wrong)[0])
+    first = tuple(int(i) for i in np.argwhere(bad)[0])
     is_, should = grids.pair(got[first], want[first])
-    says = f"{text}{list(first) if first else ''} is {is_}, should be {should}"
-    raise Wrong(says, *_details(got, want, wrong), *where, *_some(hint), call=call, answer=answer)
+    says = f"{list(first) if first else ''} is {is_}, should be {should}"
+    raise wrong(call, answer, says, *_details(got, want, bad), hint=hint)
+
+
+def wrong(call: Call, answer: Answer, says: str, *shows: str, hint: str = "", mistake: str | None = None) -> Wrong:
+    """What to raise about a call: `says` goes on where the call's text ends; its arguments follow what is shown."""
+    text, where = describe(call)
+    return Wrong(f"{text}{says}", *shows, *where, *_some(hint), call=call, answer=answer, mistake=mistake)
 
 
 def returned(call: Call, answer: Answer, want: Array) -> Array:
     """The answer is an ndarray of the shape and the kind (bool, whole, float) of `want`; its values are not read."""
-    text, where = describe(call)
-
-    def wrong(says: str, *shows: str) -> Wrong:
-        return Wrong(says, *shows, *where, call=call, answer=answer)
-
-    if answer.raised is not None:
-        raise wrong(f"{text} {answer.raised}")
     got = answer.value
+    if answer.raised is not None:
+        raise wrong(call, answer, f" {answer.raised}")
     if got is None:
-        raise wrong(f"{text} is None: is its return missing?")
+        raise wrong(call, answer, " is None: is its return missing?")
     if not isinstance(got, np.ndarray):
         kind = got.type if isinstance(got, Handle) else type(got).__name__
-        raise wrong(f"{text} is of type {kind}, should be a numpy.ndarray of shape {want.shape}")
+        raise wrong(call, answer, f" is of type {kind}, should be a numpy.ndarray of shape {want.shape}")
     if got.shape != want.shape:
-        raise wrong(f"{text} has shape {got.shape}, should be {want.shape}", *_some(_shapes(got, want)))
+        raise wrong(call, answer, f" has shape {got.shape}, should be {want.shape}", *_some(_shapes(got, want)))
     if got.dtype.kind != want.dtype.kind:
-        raise wrong(f"{text} has dtype {got.dtype}, should be {want.dtype}", *_some(_shapes(got, want)))
+        raise wrong(call, answer, f" has dtype {got.dtype}, should be {want.dtype}", *_some(_shapes(got, want)))
     return got
 
 
 def keeps_float32(ask: Function, right: Right, cases: Iterable[Case]) -> None:
     """float32 in gives float32 out. Pass the cases in float64: they are cast here, ids and masks left alone."""
-    cases = [cast(case, np.float32) for case in cases]
-    answers = ask.each(cases)
-    wants = [right(*case) for case in cases]
-    for (call, answer), want in zip(answers, wants, strict=True):
+    for call, answer, want in _asked(ask, right, [cast(case, np.float32) for case in cases]):
         got = returned(call, answer, want)
         if got.dtype != np.float32:
-            text, where = describe(call)
             hint = (
                 "Under NumPy 2 a float64 scalar such as np.sqrt(8) makes float64 of a float32 array; 8**0.5 does not."
             )
-            raise Wrong(f"{text} gives {got.dtype} for float32 in", hint, *where, call=call, answer=answer)
+            raise wrong(call, answer, f" gives {got.dtype} for float32 in", hint)
         same(call, answer, want)
 
 
 def refuses(ask: Function, cases: Iterable[Case]) -> None:
     """Every case raises ValueError, with a message."""
     for call, answer in ask.each(cases):
-        text, where = describe(call)
         raised = answer.raised
         if raised is None:
             kind = f"an array of shape {answer.value.shape}" if isinstance(answer.value, np.ndarray) else "a value"
-            raise Wrong(f"{text} gives {kind}, should raise ValueError", *where, call=call, answer=answer)
+            raise wrong(call, answer, f" gives {kind}, should raise ValueError")
         if raised.fatal or "ValueError" not in raised.bases:
-            raise Wrong(f"{text} {raised}, should be a ValueError", *where, call=call, answer=answer)
+            raise wrong(call, answer, f" {raised}, should be a ValueError")
         if not raised.message:
-            raise Wrong(f"{text} raises a ValueError without a message", *where, call=call, answer=answer)
+            raise wrong(call, answer, " raises a ValueError without a message")
 
 
 def unchanged(ask: Function, right: Right, cases: Iterable[Case]) -> None:
     """No case modifies what is passed in, and read-only inputs work as well."""
     cases = list(cases)
     for call, answer in ask.each(cases):
-        text, where = describe(call)
         if answer.changed:
             one = " and ".join(answer.changed)
-            raise Wrong(f"{text} modifies {one}, which belongs to the caller", *where, call=call, answer=answer)
+            raise wrong(call, answer, f" modifies {one}, which belongs to the caller")
     frozen = [read_only(case) for case in cases]
     agrees(ask, right, frozen, "The inputs of this call are read-only arrays, so writing into one of them raises.")
 
@@ -128,14 +118,17 @@ def repeats(ask: Function, right: Right, case: Case, times: int = 5) -> None:
 
 def silent(ask: Function, right: Right, cases: Iterable[Case]) -> None:
     """Every case agrees and gives no warning under NumPy's default error state."""
-    cases = list(cases)
-    answers = ask.each(cases)
-    wants = [right(*case) for case in cases]
-    for (call, answer), want in zip(answers, wants, strict=True):
+    for call, answer, want in _asked(ask, right, list(cases)):
         same(call, answer, want)
         if answer.warnings:
-            text, where = describe(call)
-            raise Wrong(f"{text} warns, though the values are right", *where, call=call, answer=answer)
+            raise wrong(call, answer, " warns, though the values are right")
+
+
+def _asked(ask: Function, right: Right, cases: list[Case]) -> Iterator[tuple[Call, Answer, Array]]:
+    """Each call with its answer and the right one, which is computed while the worker is at work."""
+    answers = ask.each(cases)
+    wants = [right(*case) for case in cases]
+    return ((call, answer, want) for (call, answer), want in zip(answers, wants, strict=True))
 
 
 def cast(value: Any, dtype: Any) -> Any:

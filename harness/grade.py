@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import outline, probe, registry, stubs
 from harness.judge import Judge, Session
-from harness.model import Answer, Check, Kata, Outcome, Raised, Report, Verdict, Wrong
+from harness.model import Answer, Call, Check, Kata, Outcome, Raised, Report, Verdict, Wrong
 
 if TYPE_CHECKING:
     from harness.diagnose import Diagnosis
@@ -48,18 +49,23 @@ class Grading:
         self.line = 1 + (stubs.defined_at(source, self.kata.functions[0]) or 0)
         self.untouched = outline.untouched(name, source)
         self._judge, self._path, self._source, self._seed = judge, path, source, seed
+        self._reference = registry.solution(name).reference()
         self._session: Session | None = None
         self._outcomes: dict[str, Outcome] = {}
         self._diagnosis: Diagnosis | None = None
         self._shown: str = ""
 
-    @property
-    def session(self) -> Session:
-        """The worker with the submission loaded."""
-        if self._session is None:
+    def prepare(self) -> Session | None:
+        """Start the worker, without waiting for it; there is none for a stub."""
+        if self._session is None and not self.untouched:
             source_path, name = self._path.resolve(), self.kata.name
             self._session = self._judge.open(source_path, self._source, name, registry.wanted(name))
         return self._session
+
+    @property
+    def records(self) -> Sequence[tuple[str, Call, Answer]]:
+        """Every call with its answer, by the check that made it."""
+        return self._session.records if self._session else ()
 
     def run(self, check: Check) -> Outcome:
         """The outcome of one check, run once."""
@@ -77,23 +83,22 @@ class Grading:
             from harness.diagnose import diagnose  # only a failure needs it
 
             outcomes = self.run_all()
-            records = self._session.records if self._session else []
-            self._diagnosis = diagnose(self.kata, outcomes, records)
+            self._diagnosis = diagnose(self.kata, outcomes, self.records)
         return self._diagnosis
 
     def _run(self, check: Check) -> Outcome:
-        if self.untouched:
+        session = self.prepare()
+        if session is None:
             return Outcome(check.name, check.title, check.level, "not started", "not started")
-        session = self.session
-        cause = session.broken or session.dead
+        cause = session.loaded().broken or session.dead
         if cause or session.misfit:
-            return self._whole_kata(check, cause)
+            return self._whole_kata(check, session, cause)
         start, printed = time.perf_counter(), len(session.prints)
         rng = probe.generator(self._seed, self.kata.name, check.name)
         session.check = check.name
         outcome = Outcome(check.name, check.title, check.level, "passed")
         try:
-            check.function(session, registry.solution(self.kata.name).reference(), rng)
+            check.function(session, self._reference, rng)
         except Wrong as wrong:
             outcome = _failed(check, wrong)
         except Exception as error:
@@ -103,9 +108,8 @@ class Grading:
         self._shown = session.dead.message if session.dead else ""
         return replace(outcome, seconds=time.perf_counter() - start, prints=session.prints[printed:])
 
-    def _whole_kata(self, check: Check, cause: Raised | None) -> Outcome:
+    def _whole_kata(self, check: Check, session: Session, cause: Raised | None) -> Outcome:
         """A failure of the whole file, in full for the first check that meets it."""
-        session = self.session
         if session.broken and session.broken.frames:
             says = f"the file could not be loaded: {session.broken.type}: {session.broken.message}"
         else:

@@ -7,11 +7,8 @@ session answers with the same words at once.
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import signal
-import socket
-import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from harness import answers, wire
+from harness import answers
 from harness.forge import Forge, Process
+from harness.line import Gone, Line
 from harness.model import Answer, Call, Raised, Submission
-
-MAX_FRAME = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -36,18 +32,11 @@ class Limits:
     total: float | None = 20.0
 
 
+STARTING = 30.0
 UNLIMITED = Limits(None, None, None)
 
 
-class _Gone(Exception):
-    """The worker gives no answer: `why` is deadline, end or rubbish."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-RUBBISH = (_Gone, TypeError, ValueError, KeyError)
+RUBBISH = (Gone, TypeError, ValueError, KeyError)
 
 
 class Judge:
@@ -70,18 +59,15 @@ class Judge:
         folder = Path(self._forge.scratch, str(self._opened))
         folder.mkdir()
         signatures = {function: _names(text) for function, (text, _, _) in wanted.items()}
-        session = Session(self._forge.worker(), self.limits, signatures, folder)
-        session.load(
-            {
-                "path": str(path),
-                "source": np.frombuffer(source, np.uint8),
-                "name": name,
-                "folder": str(folder),
-                "live": self._forge.live,
-                "wanted": {function: list(counts) for function, counts in wanted.items()},
-            }
-        )
-        return session
+        orders = {
+            "path": str(path),
+            "source": np.frombuffer(source, np.uint8),
+            "name": name,
+            "folder": str(folder),
+            "live": self._forge.live,
+            "wanted": {function: list(counts) for function, counts in wanted.items()},
+        }
+        return Session(self._forge.worker(), self.limits, signatures, folder, orders)
 
     def close(self) -> None:
         """End every worker."""
@@ -97,7 +83,14 @@ def _names(signature: str) -> tuple[str, ...]:
 class Session(Submission):
     """One submission in its process. `records` keeps every call with its answer, by the check that made it."""
 
-    def __init__(self, process: Process, limits: Limits, signatures: dict[str, tuple[str, ...]], folder: Path) -> None:
+    def __init__(
+        self,
+        process: Process,
+        limits: Limits,
+        signatures: dict[str, tuple[str, ...]],
+        folder: Path,
+        orders: dict[str, Any],
+    ) -> None:
         self.signatures, self.limits, self._process, self._folder = signatures, limits, process, folder
         self.records: list[tuple[str, Call, Answer]] = []
         self.check = ""
@@ -110,27 +103,31 @@ class Session(Submission):
         self._pid = 0
         self._ended: int | None = None
         self._pending: Iterator[Answer] = iter(())
+        self._line = Line(process.socket)
+        self._line.send(orders)
+        self._loading: float | None = time.monotonic()
 
-    def load(self, orders: dict[str, Any]) -> None:
-        """Send the file over and read what became of it: `broken` and `misfit` tell."""
-        start = time.monotonic()
+    def loaded(self) -> Session:
+        """Wait until the file is loaded: `broken` and `misfit` tell what became of it."""
+        if self._loading is None:
+            return self
+        start, self._loading = self._loading, None
         try:
-            self._send(orders)
-            self._pid = int(self._read(30.0)["pid"])
-            loaded = self._read(self.limits.load)
+            self._pid = int(self._line.read(start + STARTING)["pid"])
+            loaded = self._line.read(None if self.limits.load is None else time.monotonic() + self.limits.load)
             self.broken = answers.broken(loaded)
             self.prints = answers.clean(loaded.get("prints", ""))
             self.misfit = answers.clean("; ".join(loaded.get("misfits", ())))
+            self.seconds = float(loaded["seconds"])
         except RUBBISH as error:
-            gone = error if isinstance(error, _Gone) else _Gone("rubbish")
-            self.broken = self._died(gone, "importing the file", self.limits.load)
-        self.seconds += time.monotonic() - start
+            self.broken = self._died(error, "importing the file", self.limits.load)
+        return self
 
     def ask(self, calls: Sequence[Call]) -> Iterator[Answer]:
         """Send the calls in one frame; give the answers as they come, and record them."""
         self.drain()
         if self.dead is None:
-            self._send([[call.function, list(call.names), call.args] for call in calls])
+            self._line.send([[call.function, list(call.names), call.args] for call in calls])
         self._pending = self._answers(calls)
         return self._pending
 
@@ -147,14 +144,12 @@ class Session(Submission):
 
     def _answer(self, call: Call) -> Answer:
         start = time.monotonic()
-        left = [s for s in (self.limits.call, self._left()) if s is not None]
-        limit = min(left) if left else None
+        limits = [limit for limit in (self.limits.call, self._left()) if limit is not None]
         try:
-            return self._accept(answers.answer(self._read(limit)))
+            answer = answers.answer(self._line.read(start + min(limits) if limits else None))
         except RUBBISH as error:
-            gone = error if isinstance(error, _Gone) else _Gone("rubbish")
-            limit = self.limits.call if limit == self.limits.call else self.limits.total
-            self.dead = self._died(gone, call.function, limit)
+            limit = self.limits.call if limits and min(limits) == self.limits.call else self.limits.total
+            self.dead = self._died(error, call.function, limit)
             return Answer(raised=self.dead)
         except BaseException:  # Ctrl-C or pytest-timeout: what is still on the wire would answer the wrong question
             self.dead = Raised("Interrupted", f"was interrupted in {call.function}", fatal=True)
@@ -162,36 +157,19 @@ class Session(Submission):
             raise
         finally:
             self.seconds += time.monotonic() - start
-
-    def _left(self) -> float | None:
-        return None if self.limits.total is None else max(0.01, self.limits.total - self.seconds)
-
-    def _accept(self, answer: Answer) -> Answer:
         self.peak_bytes = max(self.peak_bytes, answer.peak_bytes)
         self.prints += answer.prints
         return answer
 
-    def _send(self, value: Any) -> None:
-        data = wire.pack(value)
-        with contextlib.suppress(OSError):  # a dead worker is found out by reading
-            self._process.socket.settimeout(10)
-            self._process.socket.sendall(struct.pack("<Q", len(data)) + data)
+    def _left(self) -> float | None:
+        return None if self.limits.total is None else max(0.01, self.limits.total - self.seconds)
 
-    def _read(self, limit: float | None) -> dict[str, Any]:
-        sock = self._process.socket
-        end = None if limit is None else time.monotonic() + limit
-        (size,) = struct.unpack("<Q", _receive(sock, 8, end))
-        if size > MAX_FRAME:
-            raise _Gone("rubbish")
-        value: dict[str, Any] = wire.unpack(_receive(sock, size, end))
-        return value
-
-    def _died(self, gone: _Gone, where: str, limit: float | None) -> Raised:
-        status = self.close()
-        if gone.why == "deadline":
+    def _died(self, error: Exception, where: str, limit: float | None) -> Raised:
+        status, why = self.close(), error.why if isinstance(error, Gone) else "rubbish"
+        if why == "deadline":
             text = f"took longer than the limit of {limit:g} s in {where}: the process was ended"
             return Raised("Timeout", text, fatal=True)
-        if gone.why == "rubbish":
+        if why == "rubbish":
             return Raised("Rubbish", f"wrote bytes into the pipe that are no answer, in {where}", fatal=True)
         if status < 0:
             name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
@@ -202,25 +180,7 @@ class Session(Submission):
     def close(self) -> int:
         """End the worker with all that it started; how it ended."""
         if self._ended is None:
-            self._process.socket.close()
+            self._line.close()
             self._ended = self._process.end(self._pid)
             shutil.rmtree(self._folder, ignore_errors=True)
         return self._ended
-
-
-def _receive(sock: socket.socket, size: int, end: float | None) -> bytearray:
-    """Exactly `size` bytes before the moment `end`."""
-    parts, left = bytearray(), size
-    while left:
-        try:
-            sock.settimeout(None if end is None else max(0.001, end - time.monotonic()))
-            block = sock.recv(min(left, 1 << 20))
-        except TimeoutError:
-            raise _Gone("deadline") from None
-        except OSError:
-            raise _Gone("end") from None
-        if not block:
-            raise _Gone("end")
-        parts += block
-        left -= len(block)
-    return parts

@@ -61,15 +61,25 @@ class Worker:
 
     def load(self, wanted: dict[str, list[Any]]) -> dict[str, Any]:
         """Run the file; say what it lacks. `wanted` is function -> (how it should read, most arguments, fewest)."""
+        start = time.perf_counter()
         try:
             self.execute()
         except BaseException as error:
-            return {"raised": self.describe(error), "prints": self.prints.take()}
+            return {
+                "seconds": time.perf_counter() - start,
+                "raised": self.describe(error),
+                "prints": self.prints.take(),
+            }
         missing = [function for function in wanted if function not in self.functions]
         misfits = [
             _misfit(name, self.functions[name], counts) for name, counts in wanted.items() if name not in missing
         ]
-        return {"missing": missing, "misfits": [text for text in misfits if text], "prints": self.prints.take()}
+        return {
+            "seconds": time.perf_counter() - start,
+            "missing": missing,
+            "misfits": [text for text in misfits if text],
+            "prints": self.prints.take(),
+        }
 
     def execute(self) -> None:
         """Run the file as `katas.NAME`, where `katas` is its own folder."""

@@ -52,7 +52,7 @@ def naming(judge: Judge, forms: list[tuple[tuple[str, str], ...]], label: str, f
     for form in forms:
         path.write_text(registry.solution(path.stem).patched(form), encoding="utf-8")
         grading = Grading(judge, path.stem, path, path.read_bytes(), 0)
-        outcomes, records = grading.run_all(), grading.session.records
+        outcomes, records = grading.run_all(), grading.records
         start = time.perf_counter()
         diagnose(grading.kata, outcomes, records)
         seconds.append(time.perf_counter() - start)
@@ -80,7 +80,7 @@ def main() -> None:
                 path = project.folder / "katas" / f"{name}.py"
                 grading = Grading(judge, name, path, path.read_bytes(), 0)
                 grading.run_all()
-                calls += len(grading.session.records)
+                calls += len(grading.records)
                 grading.close()
             print(f"calls: {calls}")
             entries = registry.kata("pre_ln_block").mistakes

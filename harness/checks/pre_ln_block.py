@@ -45,6 +45,11 @@ def is_turned_round(answer: Answer, call: Call, reference: Any) -> bool:
     return fits and not expect.differs(got, want).any()
 
 
+def seen(map_: Array) -> str:
+    """Who sees whom in the attention, yours beside expected."""
+    return grids.influence(map_, np.tri(len(map_), dtype=bool), "query", "key")
+
+
 @KATA.core
 def direction(submission: Submission, reference: Any, rng: Rng) -> None:
     """the mask hides the future, not the past"""
@@ -52,8 +57,7 @@ def direction(submission: Submission, reference: Any, rng: Rng) -> None:
     read = closed_map(a.value for _, a in closed)
     if read.direction == "reversed" and read.sees is not None:
         says = "the attention of pre_ln_block is reversed: position i sees only j >= i"
-        grid = grids.influence(read.sees, np.tri(len(read.sees), dtype=bool), "query", "key")
-        raise Wrong(says, grid, call=closed[0][0], answer=closed[0][1], mistake="reversed_mask")
+        raise Wrong(says, seen(read.sees), call=closed[0][0], answer=closed[0][1], mistake="reversed_mask")
     if is_turned_round(answer, call, reference):
         says = "pre_ln_block gives what is right for x turned round in time: position i sees only j >= i"
         raise Wrong(says, call=call, answer=answer, mistake="reversed_mask")
@@ -77,10 +81,8 @@ def influence(submission: Submission, reference: Any, rng: Rng) -> None:
     expected = np.tri(5, dtype=bool)
     if map_.shape != expected.shape:
         raise Wrong(f"pre_ln_block gives {len(map_)} rows for an x of {len(expected)}", call=asked[0][0])
-    if read.words and read.direction != "causal":
-        if (map_ == expected).all() and read.sees is not None:  # the residual hides what the attention leaves out
-            map_, expected = read.sees, np.tri(len(read.sees), dtype=bool)
-        raise Wrong(f"the attention of pre_ln_block: {read.words}", grids.influence(map_, expected), call=asked[0][0])
+    if read.sees is not None and read.direction != "causal":  # the residual may hide it from the open map
+        raise Wrong(f"the attention of pre_ln_block: {read.words}", seen(read.sees), call=asked[0][0])
     if not (map_ == expected).all():
         raise leak(submission, args, map_, read.direction == "causal")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_timeout
 
-from harness import forge, registry, wire
+from harness import forge, outline, registry, wire
 from harness.grade import Grading, read
 from harness.judge import UNLIMITED, Judge, Limits
 from harness.model import Outcome
@@ -21,26 +21,39 @@ def start(config: pytest.Config) -> Run:
     if FORGE not in config.stash:
         config.stash[FORGE] = forge.Forge(live=config.getoption("capture") == "no")
     limits = UNLIMITED if pytest_timeout.is_debugging() else Limits()
-    return Run(Judge(limits, config.stash[FORGE]), config.getoption("--kata-seed"))
+    return Run(Judge(limits, config.stash[FORGE]), config.getoption("--kata-seed"), config.stash[FORGE].live)
 
 
 class Run:
     """Runs checks, explains failures, debugs calls."""
 
-    def __init__(self, judge: Judge, seed: int) -> None:
-        self._judge, self._seed = judge, seed
+    def __init__(self, judge: Judge, seed: int, live: bool) -> None:
+        self._judge, self._seed, self._live = judge, seed, live
+        self._met: set[Path] = set()
         self._gradings: dict[Path, Grading] = {}
         self._explained: set[Path] = set()
 
-    def _grading(self, path: Path) -> Grading:
-        if path not in self._gradings:
-            self._gradings[path] = Grading(self._judge, path.stem, path, read(path), self._seed)
-        return self._gradings[path]
+    def _grading(self, item: pytest.Item) -> Grading:
+        """The grading of an item's file. With the first item of a file, the next file's worker starts to load."""
+        if item.path not in self._gradings:
+            self._gradings[item.path] = self._start(item.path)
+        if item.path not in self._met:
+            self._met.add(item.path)
+            later = [other.path for other in item.session.items if other.path.parent == outline.KATAS]
+            waiting = [path for path in dict.fromkeys(later) if path not in self._gradings]
+            if waiting and not self._live:
+                self._gradings[waiting[0]] = self._start(waiting[0])
+        return self._gradings[item.path]
+
+    def _start(self, path: Path) -> Grading:
+        grading = Grading(self._judge, path.stem, path, read(path), self._seed)
+        grading.prepare()
+        return grading
 
     def outcome(self, item: pytest.Item) -> Outcome:
         """The outcome of an item's check."""
         check = next(check for check in registry.kata(item.path.stem).checks if check.name == item.name)
-        return self._grading(item.path).run(check)
+        return self._grading(item).run(check)
 
     def explain(self, item: pytest.Item, outcome: Outcome) -> str:
         """A failure's text; the first failure of a kata says which mistake it is."""
@@ -48,7 +61,7 @@ class Run:
             return f"{outcome.says}\nPlease report it, with the seed {self._seed}."
         from harness import report  # only a failure needs it
 
-        grading, told = self._grading(item.path), item.path in self._explained
+        grading, told = self._grading(item), item.path in self._explained
         found = grading.diagnosis()
         self._explained.add(item.path)
         named, remark = ((), "") if told else (found.mistakes, found.remark)

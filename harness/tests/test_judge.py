@@ -28,7 +28,7 @@ def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 def load(judge: Judge, folder: Path, body: str, name: str = "f") -> Session:
     path = folder / "causal_mask.py"
     path.write_text(body, encoding="utf-8")
-    return judge.open(path, path.read_bytes(), "causal_mask", {name: (f"{name}(x)", 1, 1)})
+    return judge.open(path, path.read_bytes(), "causal_mask", {name: (f"{name}(x)", 1, 1)}).loaded()
 
 
 def ask(session: Session, *args: object) -> Answer:

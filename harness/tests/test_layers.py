@@ -12,7 +12,7 @@ from harness.outline import ROOT
 
 ROWS = (
     {"stubs", "forge", "model", "wire"},
-    {"outline", "grids", "answers", "probe", "influence", "worker", "report"},
+    {"outline", "line", "grids", "answers", "probe", "influence", "worker", "report"},
     {"serve", "judge", "expect"},
     {"moves"},
     {"checks"},

@@ -153,8 +153,9 @@ def _closer(got: Array, right: Array, theirs: Array) -> Fit:
     """Values against values: entries that are not finite in either are left out."""
     both = np.isfinite(got) & np.isfinite(theirs)
     slack = tolerance(right)
-    to_right = _distance(got[both], right[both])
-    to_theirs = _distance(got[both], theirs[both])
+    every = bool(both.all())
+    to_right = _distance(got, right) if every else _distance(got[both], right[both])
+    to_theirs = _distance(got, theirs) if every else _distance(got[both], theirs[both])
     if to_right > slack:
         if to_theirs * CLOSER > to_right:
             return CONTRADICTS
@@ -168,8 +169,10 @@ def _closer(got: Array, right: Array, theirs: Array) -> Fit:
 
 
 def _distance(a: Array, b: Array) -> float:
+    """The largest difference; infinite where `b` is."""
     with np.errstate(all="ignore"):
-        return float(np.abs(a - b).max(initial=0.0)) if np.isfinite(b).all() else math.inf
+        largest = float(np.abs(a - b).max(initial=0.0))
+    return largest if largest == largest else math.inf
 
 
 def is_sound(functions: Any, sound: Iterable[Evidence]) -> bool:

@@ -1,4 +1,4 @@
-"""What is named and what is not: two mistakes at once, a small one behind a large one, one that is made only sometimes."""
+"""What is named and what is not: two mistakes at once, a small one behind a large one, one made only sometimes."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def closed_map(outs: Iterable[Any]) -> Reading:
     if faint is None:
         return Reading("other", "")
     finite = finite_rows(faint)
-    words = "attention adds nothing: no position sees any, not even itself" if finite.all() else _nan(finite)
+    words = "nothing is added: no position sees any, not even itself" if finite.all() else _nan(finite)
     return Reading("other", words, np.zeros((CLOSED, CLOSED), bool))
 
 
@@ -199,8 +199,8 @@ def _exception(sees: Array) -> str:
         return f"position {a} sees position {b}, which lies ahead"
     for width in range(1, len(sees) - 1):
         if (sees == ((j <= i) & (j > i - width))).all():
-            seen = "itself alone" if width == 1 else f"only the last {width} positions"
-            return f"position {a} does not see position {b}: each position sees {seen}"
+            seen = "itself alone" if width == 1 else f"a window of {width}"
+            return f"position {a} does not see position {b} (each sees {seen})"
     return f"position {a} does not see position {b}"
 
 

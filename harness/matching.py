@@ -16,7 +16,7 @@ from harness.wire import Array
 
 CLOSER = 100.0
 NEAR = 5.0
-Match = Literal["values", "pattern", "silent", "contradicts"]
+Match = Literal["values", "pattern", "silent", "blank", "contradicts"]
 Record = tuple[str, Call, Answer]
 
 
@@ -41,7 +41,10 @@ class Given:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a mistake explains the wrong answers, and the most that it leaves unexplained, in tolerances."""
+    """How a mistake explains the wrong answers, and the most that it leaves unexplained, in tolerances.
+
+    By values; by a pattern of NaN; silent, when there is nothing to tell it by; blank, when the mistake gives only NaN.
+    """
 
     match: Match
     left: float = 0.0
@@ -119,17 +122,19 @@ def _changed(call: Call, args: Sequence[Any]) -> Iterable[str]:
 
 
 def fit(functions: Any, evidence: list[Evidence]) -> Fit:
-    """How a patched reference explains the wrong answers as a whole."""
-    best: Match = "silent"
+    """How patched code explains the wrong answers as a whole. Blanks count for nothing, and must be few."""
+    matches: list[Match] = []
     left = 0.0
     for e in evidence:
         one = _compare(e, _give(functions, e.call, e.args, bool(e.answer.changed)))
         if one.match == "contradicts":
             return one
-        if one.match == "values" or best == "silent":
-            best = one.match
+        matches.append(one.match)
         left = max(left, one.left)
-    return Fit(best, left)
+    if matches.count("blank") > matches.count("values"):
+        return CONTRADICTS
+    best: Match = "pattern" if "pattern" in matches else "silent"
+    return Fit("values" if "values" in matches else best, left)
 
 
 def _compare(e: Evidence, given: Given) -> Fit:
@@ -165,7 +170,9 @@ def _closer(got: Array, right: Array, theirs: Array) -> Fit:
         return CONTRADICTS
     if (np.isnan(got) == np.isnan(theirs)).all():
         return Fit("pattern" if np.isnan(got).any() else "silent")
-    return Fit("silent") if both.mean() >= 1 / 3 or not np.isfinite(theirs).any() else CONTRADICTS
+    if both.mean() >= 1 / 3:
+        return Fit("silent")
+    return CONTRADICTS if np.isfinite(theirs).any() else Fit("blank")
 
 
 def _distance(a: Array, b: Array) -> float:

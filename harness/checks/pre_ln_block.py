@@ -59,7 +59,7 @@ def direction(submission: Submission, reference: Any, rng: Rng) -> None:
         says = "the attention of pre_ln_block is reversed: position i sees only j >= i"
         raise Wrong(says, seen(read.sees), call=closed[0][0], answer=closed[0][1], mistake="reversed_mask")
     if is_turned_round(answer, call, reference):
-        says = "pre_ln_block gives what is right for x turned round in time: position i sees only j >= i"
+        says = "the result is right for x turned round in time: position i sees only j >= i"
         raise Wrong(says, call=call, answer=answer, mistake="reversed_mask")
 
 
@@ -82,7 +82,7 @@ def influence(submission: Submission, reference: Any, rng: Rng) -> None:
     if map_.shape != expected.shape:
         raise Wrong(f"pre_ln_block gives {len(map_)} rows for an x of {len(expected)}", call=asked[0][0])
     if read.sees is not None and read.direction != "causal":  # the residual may hide it from the open map
-        raise Wrong(f"the attention of pre_ln_block: {read.words}", seen(read.sees), call=asked[0][0])
+        raise Wrong(f"in attention, {read.words}", seen(read.sees), call=asked[0][0])
     if not (map_ == expected).all():
         raise leak(submission, args, map_, read.direction == "causal")
 

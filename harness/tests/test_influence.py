@@ -111,8 +111,8 @@ def test_an_attention_matrix_is_found_again_beside_any_residual() -> None:
         (np.tri(7) > 0, "as it should"),
         (np.tri(7).T > 0, "reversed"),
         (np.tri(7, k=2) > 0, "leaks 2 positions ahead"),
-        (np.tri(7) - np.tri(7, k=-4) > 0, "position 4 does not see position 0: each position sees only the last 4"),
-        (np.eye(7) > 0, "position 1 does not see position 0: each position sees itself alone"),
+        (np.tri(7) - np.tri(7, k=-4) > 0, "position 4 does not see position 0 (each sees a window of 4)"),
+        (np.eye(7) > 0, "position 1 does not see position 0 (each sees itself alone)"),
         (np.tri(7)[::-1] > 0, "position 0 sees position 1, which lies ahead"),
     ],
 )

@@ -1,7 +1,7 @@
-"""Who sees whom: which outputs move when one input position is replaced, and what that says of a mask.
+"""Who sees whom in a causal layer: the direction of its mask, read off the attention matrix and put into words.
 
-Two maps. The open map perturbs one input row at a time and records which output rows move. The closed map reads the
-attention matrix itself, with the other paths of a layer closed, and so tells the diagonal, which residuals hide.
+The matrix is read with the other paths of the layer closed, and so with its diagonal, which residuals hide from a map
+of what moves what (`moves`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harness.model import Function, Wrong
 from harness.wire import Array
 
 Direction = Literal["causal", "reversed", "no mask", "diagonal blocked", "inverted", "leaks", "other"]
@@ -28,37 +27,6 @@ class Reading:
     direction: Direction
     words: str
     sees: Array | None = None
-
-
-def open_map(ask: Function, args: tuple[Any, ...], vary: int, rng: np.random.Generator, out_axis: int = 1) -> Array:
-    """[i, j] is True where output position i moves when position j (axis 1) of argument `vary` is replaced.
-
-    Rows are replaced by random vectors: a layer norm is blind to a shift and to a scaling of a row.
-    """
-    x = args[vary]
-    cases = [args]
-    for j in range(x.shape[1]):
-        changed = x.copy()
-        changed[:, j] = rng.standard_normal(x[:, j].shape) * (1 + np.abs(x[:, j]))
-        cases.append((*args[:vary], changed, *args[vary + 1 :]))
-    values = []
-    for call, answer in ask.each(cases):
-        if answer.raised is not None:
-            raise Wrong(f"{call.function} {answer.raised}", call=call, answer=answer)
-        if not isinstance(answer.value, np.ndarray) or answer.value.ndim <= out_axis:
-            raise Wrong(f"{call.function} gives no array with a position axis {out_axis}", call=call, answer=answer)
-        values.append(np.moveaxis(answer.value, out_axis, 0).reshape(answer.value.shape[out_axis], -1))
-    if len({value.shape for value in values}) > 1:
-        raise Wrong(f"the shape of {ask.name}'s result depends on the values that are passed in")
-    base, *moved = values
-    return np.stack([_moved(base, value) for value in moved], axis=1)
-
-
-def _moved(base: Array, value: Array) -> Array:
-    with np.errstate(all="ignore"):
-        largest = np.abs(base[np.isfinite(base)]).max(initial=1e-300)
-        still = (np.abs(value - base) <= 1e-9 * largest) | (value == base)
-    return np.asarray(~(still | (np.isnan(value) & np.isnan(base))).all(axis=1))
 
 
 def closed_rows() -> Array:

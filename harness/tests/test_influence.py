@@ -16,10 +16,9 @@ from harness.influence import (
     closed_map,
     closed_mix,
     closed_rows,
-    open_map,
     reading,
 )
-from harness.model import Answer, Form, Function, Raised, Submission, Wrong
+from harness.model import Answer, Form, Raised, Submission, Wrong
 
 KATA, SOLUTION = registry.kata("pre_ln_block"), registry.solution("pre_ln_block")
 DIRECTIONS = {
@@ -125,11 +124,3 @@ def test_rows_with_nothing_to_see_may_be_nan() -> None:
     assert reading(j < i, np.arange(5) > 0).direction == "diagonal blocked"
     assert reading(j > i, np.arange(5) < 4).direction == "inverted"
     assert reading(j <= i, np.arange(5) > 3).words == "rows 0 to 3 are NaN or infinite, on inputs of 1 and -1"
-
-
-def test_the_open_map_shows_which_outputs_move() -> None:
-    def ask(calls: Any) -> Any:
-        return [Answer(np.cumsum(call.args[0], axis=1)) for call in calls]
-
-    map_ = open_map(Function("running", ("x",), ask), (np.ones((2, 4, 3)),), 0, np.random.default_rng(0))
-    assert (map_ == np.tri(4, dtype=bool)).all()

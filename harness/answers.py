@@ -13,6 +13,8 @@ from harness.model import Answer, Frame, Raised, Warned
 
 def clean(text: Any) -> str:
     """Text from the other side, safe to print anywhere: no lone surrogates, no control characters."""
+    if isinstance(text, str) and text.isascii() and text.isprintable():
+        return text
     plain = str(text).encode("utf-8", "backslashreplace").decode()
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in plain)
 

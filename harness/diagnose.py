@@ -19,6 +19,7 @@ from harness.matching import Evidence, Fit, Record
 from harness.model import Form, Kata, Mistake, Named, Outcome
 
 EXACT = 10.0
+SIFTED = 4
 Names = tuple[str, ...]
 
 
@@ -75,9 +76,8 @@ def _recognise(
     if not strong and len(_names(weak)) == 1:
         return _names(weak)
     known = set(_names(strong) or found)
-    pairs = _best(
-        f for f in _fitting(solution, _pairs(solution, entries, known), evidence, sound) if f.fit.match == "values"
-    )
+    likely = _pairs(solution, entries, known, evidence, sound)
+    pairs = _best(f for f in _fitting(solution, likely, evidence, sound) if f.fit.match == "values")
     if strong:
         pairs = [f for f in pairs if f.fit.left <= EXACT]
     return sorted(set.intersection(*(set(f.names) for f in pairs))) if pairs else _names(strong)
@@ -93,12 +93,28 @@ def _best(fitting: Iterable[Fitting]) -> list[Fitting]:
     return [f for f in every if f.fit.left <= EXACT] or every
 
 
-def _pairs(solution: registry.Solution, entries: list[Mistake], known: set[str]) -> Iterator[tuple[Names, Form]]:
-    """Two forms of two mistakes that touch different lines; with a mistake `known`, only pairs with one such."""
-    forms = [(m.name, form, solution.places(form)) for m in entries for form in m.forms]
-    for (a, one, here), (b, other, there) in itertools.combinations(forms, 2):
-        if a != b and not here & there and (not known or {a, b} & known):
-            yield (a, b), (*one, *other)
+def _pairs(
+    solution: registry.Solution,
+    entries: list[Mistake],
+    known: set[str],
+    evidence: list[Evidence],
+    sound: list[Evidence],
+) -> Iterator[tuple[Names, Form]]:
+    """Two forms of two mistakes that touch different lines; with a mistake `known`, only pairs with one such.
+
+    The small calls sift them: where the submission is wrong, so must one of the two be on its own, and where it is
+    right, not one alone may be wrong. To ask each mistake is much less work than to ask each pair.
+    """
+    forms = [(m.name, form, solution.places(form), solution.reference(form)) for m in entries for form in m.forms]
+    few, calm = evidence[:SIFTED], sorted(sound, key=lambda e: e.right.size)[:SIFTED]
+    wrong = [{n for n, e in enumerate(few) if not matching.is_right(f, e)} for *_, f in forms]
+    false = [{n for n, e in enumerate(calm) if not matching.is_sound(f, [e])} for *_, f in forms]
+    for one, other in itertools.combinations(range(len(forms)), 2):
+        (a, first, here, _), (b, second, there, _) = forms[one], forms[other]
+        if a == b or here & there or (known and not {a, b} & known):
+            continue
+        if len(wrong[one] | wrong[other]) == len(few) and not false[one] ^ false[other]:
+            yield (a, b), (*first, *second)
 
 
 def _fitting(

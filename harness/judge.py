@@ -20,7 +20,7 @@ import numpy as np
 from harness import answers
 from harness.forge import Forge, Process
 from harness.line import Gone, Line
-from harness.model import Answer, Call, Raised, Submission
+from harness.model import Answer, Call, Raised, Signature, Submission
 
 
 @dataclass(frozen=True)
@@ -53,31 +53,24 @@ class Judge:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def open(self, path: Path, source: bytes, name: str, wanted: Mapping[str, tuple[str, int, int]]) -> Session:
-        """Load a submission. `wanted` is function -> (how it should read, most arguments, fewest)."""
+    def open(self, path: Path, source: bytes, name: str, wanted: Mapping[str, Signature]) -> Session:
+        """Start to load a submission, which must define the functions `wanted`."""
         self._opened += 1
         folder = Path(self._forge.scratch, str(self._opened))
         folder.mkdir()
-        signatures = {function: _names(text) for function, (text, _, _) in wanted.items()}
         orders = {
             "path": str(path),
             "source": np.frombuffer(source, np.uint8),
             "name": name,
             "folder": str(folder),
             "live": self._forge.live,
-            "wanted": {function: list(counts) for function, counts in wanted.items()},
+            "wanted": {function: tuple(signature) for function, signature in wanted.items()},
         }
-        return Session(self._forge.worker(), self.limits, signatures, folder, orders)
+        return Session(self._forge.worker(), self.limits, wanted, folder, orders)
 
     def close(self) -> None:
         """End every worker."""
         self._forge.close()
-
-
-def _names(signature: str) -> tuple[str, ...]:
-    """The parameters' names of `f(x, heads=1)`."""
-    inside = signature[signature.index("(") + 1 : -1]
-    return tuple(part.split("=")[0].strip() for part in inside.split(",")) if inside else ()
 
 
 class Session(Submission):
@@ -87,7 +80,7 @@ class Session(Submission):
         self,
         process: Process,
         limits: Limits,
-        signatures: dict[str, tuple[str, ...]],
+        signatures: Mapping[str, Signature],
         folder: Path,
         orders: dict[str, Any],
     ) -> None:
@@ -127,7 +120,7 @@ class Session(Submission):
         """Send the calls in one frame; give the answers as they come, and record them."""
         self.drain()
         if self.dead is None:
-            self._line.send([[call.function, list(call.names), call.args] for call in calls])
+            self._line.send([[call.function, *call.args] for call in calls])
         self._pending = self._answers(calls)
         return self._pending
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Level = Literal["core", "follow-up"]
 Status = Literal["passed", "failed", "error", "not started"]
 Verdict = Literal["strong", "pass", "fail", "broken"]
 Kind = Literal["fault", "convention"]
+
+
+class Signature(NamedTuple):
+    """What a function must take: how its signature should read, its parameters' names, and how many have no default."""
+
+    text: str
+    names: tuple[str, ...]
+    required: int
 
 
 @dataclass(frozen=True)
@@ -113,7 +121,7 @@ class Function:
 class Submission:
     """Somebody's code behind the one door. `ask` takes calls and gives answers; functions are attributes."""
 
-    signatures: dict[str, tuple[str, ...]]
+    signatures: Mapping[str, Signature]
 
     def ask(self, calls: Sequence[Call]) -> Iterable[Answer]:
         """Answer the calls, in order. The subclasses say where the code runs."""
@@ -123,7 +131,7 @@ class Submission:
         """The function of that name, as something to call."""
         if name not in self.signatures:
             raise AttributeError(name)
-        return Function(name, self.signatures[name], self.ask)
+        return Function(name, self.signatures[name].names, self.ask)
 
 
 CheckFunction = Callable[[Submission, Any, Any], None]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import importlib
 from collections.abc import Iterable
 from functools import cache
 from types import CodeType, SimpleNamespace
 from typing import Any
 
-from harness.model import Form, Kata
+from harness.model import Form, Kata, Signature
 from harness.outline import SOLUTIONS, names
 
 
@@ -24,6 +23,8 @@ def kata(name: str) -> Kata:
 
 def nearest(word: str) -> str | None:
     """The kata whose name is close to a word, for 'did you mean'."""
+    import difflib  # only a typo needs it
+
     return next(iter(difflib.get_close_matches(word, names(), 1, 0.5)), None)
 
 
@@ -33,8 +34,8 @@ def solution(name: str) -> Solution:
     return Solution((SOLUTIONS / f"{name}.py").read_text(encoding="utf-8"), name)
 
 
-def wanted(name: str) -> dict[str, tuple[str, int, int]]:
-    """What a submission must define: function -> (how it should read, most arguments, fewest)."""
+def wanted(name: str) -> dict[str, Signature]:
+    """What a submission must define."""
     return {function: solution(name).signature(function) for function in kata(name).functions}
 
 
@@ -49,14 +50,14 @@ class Solution:
         self._pieces = ["\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in body]
         self._compiled: dict[str, CodeType] = {}
 
-    def signature(self, function: str) -> tuple[str, int, int]:
-        """How a function should read, and how many arguments it takes at most and at least."""
+    def signature(self, function: str) -> Signature:
+        """A function's signature, without its annotations."""
         args = self._nodes[function].args
-        plain = [arg.arg for arg in args.args]
+        plain = tuple(arg.arg for arg in args.args)
         given = [ast.unparse(value) for value in args.defaults]
-        least = len(plain) - len(given)
-        words = plain[:least] + [f"{name}={value}" for name, value in zip(plain[least:], given, strict=True)]
-        return f"{function}({', '.join(words)})", len(plain), least
+        required = len(plain) - len(given)
+        words = [*plain[:required], *(f"{n}={value}" for n, value in zip(plain[required:], given, strict=True))]
+        return Signature(f"{function}({', '.join(words)})", plain, required)
 
     def places(self, form: Form) -> set[tuple[int, int]]:
         """The lines that a form touches, as (piece, line); ValueError unless each patch matches exactly once."""

@@ -10,6 +10,7 @@ import time
 import traceback
 import types
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,10 +58,12 @@ class Worker:
         self.path, self.source, self.name, self.prints = path, source, name, prints
         self.folder = os.path.dirname(path)
         self.functions: dict[str, Any] = {}
+        self.names: dict[str, tuple[str, ...]] = {}
         self.handles: dict[int, Any] = {}
 
-    def load(self, wanted: dict[str, list[Any]]) -> dict[str, Any]:
-        """Run the file; say what it lacks. `wanted` is function -> (how it should read, most arguments, fewest)."""
+    def load(self, wanted: dict[str, tuple[str, tuple[str, ...], int]]) -> dict[str, Any]:
+        """Run the file; say what it lacks. `wanted` holds the fields of a Signature for each function."""
+        self.names = {function: names for function, (_, names, _) in wanted.items()}
         start = time.perf_counter()
         try:
             self.execute()
@@ -71,9 +74,7 @@ class Worker:
                 "prints": self.prints.take(),
             }
         missing = [function for function in wanted if function not in self.functions]
-        misfits = [
-            _misfit(name, self.functions[name], counts) for name, counts in wanted.items() if name not in missing
-        ]
+        misfits = [_misfit(name, self.functions[name], *fit) for name, fit in wanted.items() if name not in missing]
         return {
             "seconds": time.perf_counter() - start,
             "missing": missing,
@@ -93,8 +94,9 @@ class Worker:
         exec(compile(self.source, self.path, "exec", dont_inherit=True), module.__dict__)
 
     def answer(self, request: list[Any]) -> bytes:
-        """One call. The request is [function, names, arguments]."""
-        function, names, args = request
+        """One call. The request is the function's name, then its arguments."""
+        function, *args = request
+        names = self.names[function]
         before = {name: (array, _state(array)) for name, array in _arrays(names, args)}
         result: dict[str, Any] = {}
         value: Any = None
@@ -160,7 +162,7 @@ def _state(array: wire.Array) -> tuple[Any, ...]:
     return array.shape, array.dtype.str, array.flags.writeable, array.tobytes()
 
 
-def _arrays(names: list[str], args: tuple[Any, ...]) -> list[tuple[str, wire.Array]]:
+def _arrays(names: Sequence[str], args: Sequence[Any]) -> list[tuple[str, wire.Array]]:
     """The arrays among the arguments, also inside dicts and lists, each with a name for messages."""
     found: list[tuple[str, wire.Array]] = []
     for index, value in enumerate(args):
@@ -184,8 +186,8 @@ def _changed(before: dict[str, tuple[wire.Array, Any]], after: dict[str, wire.Ar
     return [name for name in {**before, **after} if name not in kept]
 
 
-def _misfit(name: str, function: Any, counts: list[Any]) -> str:
-    """What is wrong with the signature, or nothing. `counts` is [how it should read, most, fewest arguments]."""
+def _misfit(name: str, function: Any, text: str, names: tuple[str, ...], required: int) -> str:
+    """What is wrong with the signature, or nothing."""
     if not callable(function):
         return f"{name} is a {_type_name(type(function))}, should be a function"
     try:
@@ -193,10 +195,10 @@ def _misfit(name: str, function: Any, counts: list[Any]) -> str:
     except BaseException:  # a builtin, or anything odd: the calls will tell
         return ""
     try:
-        for count in counts[1:]:
+        for count in (len(names), required):
             signature.bind(*[None] * count)
     except TypeError:
-        return f"the signature is {name}{signature}, should be {counts[0]}"
+        return f"the signature is {name}{signature}, should be {text}"
     return ""
 
 

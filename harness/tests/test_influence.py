@@ -42,7 +42,7 @@ class Patched(Submission):
     """The solution with a form applied, in this process."""
 
     def __init__(self, form: Form) -> None:
-        self.signatures = {"pre_ln_block": ("x", "params", "heads")}
+        self.signatures = registry.wanted("pre_ln_block")
         self._functions = SOLUTION.reference(form)
 
     def ask(self, calls: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from harness.forge import Forge
 from harness.judge import Judge, Limits, Session
-from harness.model import Answer, Call
+from harness.model import Answer, Call, Signature
 from harness.wire import Handle
 
 QUICK = Limits(load=1.5, call=1.0, total=3.0)
@@ -28,7 +28,7 @@ def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 def load(judge: Judge, folder: Path, body: str, name: str = "f") -> Session:
     path = folder / "causal_mask.py"
     path.write_text(body, encoding="utf-8")
-    return judge.open(path, path.read_bytes(), "causal_mask", {name: (f"{name}(x)", 1, 1)}).loaded()
+    return judge.open(path, path.read_bytes(), "causal_mask", {name: Signature(f"{name}(x)", ("x",), 1)}).loaded()
 
 
 def ask(session: Session, *args: object) -> Answer:

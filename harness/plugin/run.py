@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,6 +21,7 @@ def start(config: pytest.Config) -> Run:
     """A judge over the warm parent that the plugin started early, or over a new one. A debugger gets no deadline."""
     if FORGE not in config.stash:
         config.stash[FORGE] = forge.Forge(live=config.getoption("capture") == "no")
+    gc.freeze()  # what is loaded by now is no garbage: pytest's collections at the end need not look through it
     limits = UNLIMITED if pytest_timeout.is_debugging() else Limits()
     return Run(Judge(limits, config.stash[FORGE]), config.getoption("--kata-seed"), config.stash[FORGE].live)
 

@@ -105,7 +105,10 @@ class Grading:
             says = f"this check itself failed ({type(error).__name__}: {error}): a fault of the kit, not of your code"
             outcome = Outcome(check.name, check.title, check.level, "error", says)
         session.drain()
-        self._shown = session.dead.message if session.dead else ""
+        if session.dead:
+            self._shown = str(session.dead)
+            if outcome.outcome == "passed":  # the check did not mind, but the code did not survive it
+                outcome = _failed(check, Wrong(self._shown, answer=Answer(raised=session.dead)))
         return replace(outcome, seconds=time.perf_counter() - start, prints=session.prints[printed:])
 
     def _whole_kata(self, check: Check, session: Session, cause: Raised | None) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,7 +139,8 @@ class Summary:
             self._core.setdefault(item.path.stem, set()).add(outcome)
         elif outcome == "failed":
             self._core.setdefault(item.path.stem, set())
-            self._follow_ups += [f"  {item.path.stem}: {item.check.title}"]
+            line = f"{item.path.stem}: {item.check.title}"
+            self._follow_ups += textwrap.wrap(line, 78, initial_indent="  ", subsequent_indent="    ")
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         """`not started` once a kata instead of a letter for each of its checks."""

@@ -40,7 +40,7 @@ def test_an_untouched_clone_is_quiet(project: Project) -> None:
     assert done.returncode == 0
     assert len(re.findall(r"^katas/\w+\.py not started ", done.stdout, re.MULTILINE)) == total
     assert last_line(done) == f"0 of {total} passing · {total} not started · next: causal_mask"
-    assert len(done.stdout.splitlines()) < 20
+    assert len(done.stdout.splitlines()) < 25
 
 
 def test_comments_and_blank_lines_do_not_start_a_kata(project: Project) -> None:
@@ -84,7 +84,7 @@ def test_a_reversed_mask_is_named_once(project: Project) -> None:
     for name in ("causal_mask", "pre_ln_block"):
         part = done.stdout.split(f" {name}: ", 1)[1].split(" _\n")[0]
         assert "reversed: position i sees only j >= i" in part
-    assert done.stdout.count("reversed_mask") == 2  # once a kata
+    assert len(re.findall(r"^reversed_mask: the mask direction is reversed", done.stdout, re.MULTILINE)) == 2
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 

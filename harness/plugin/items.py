@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,41 @@ def summary_of(config: pytest.Config) -> Summary:
 
 
 class Failed(Exception):
-    """A failed check on its way to pytest; its text is the whole message."""
+    """A failed check on its way to pytest: the whole message, and the one line that stands for it in a list."""
+
+    def __init__(self, text: str, line: str) -> None:
+        super().__init__(text)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Crash:
+    """Where a check failed and its one line, as pytest's short summary, `--tb=line` and JUnit ask for them."""
+
+    path: str
+    lineno: int
+    message: str
+
+    def __str__(self) -> str:
+        """The one line of `--tb=line`."""
+        return f"{self.path}:{self.lineno}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Message:
+    """What pytest shows of a failed check: the text alone, so that no option prints a hidden check."""
+
+    text: str
+    reprcrash: Crash
+
+    def __str__(self) -> str:
+        """The whole text."""
+        return self.text
+
+    def toterminal(self, tw: Any) -> None:
+        """Write the text."""
+        for line in self.text.splitlines():
+            tw.line(line)
 
 
 class KataFile(pytest.File):
@@ -82,15 +117,17 @@ class CheckItem(pytest.Item):
         if outcome.outcome == "failed" and outcome.level == "follow-up":
             pytest.xfail(outcome.says)
         if outcome.outcome != "passed":
-            raise Failed(run.explain(self, outcome))
+            raise Failed(run.explain(self, outcome), outcome.says)
 
     def skip(self, reason: str) -> None:
         """Skip, with the person's file as the place."""
         raise pytest.skip.Exception(reason, _use_item_location=True)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
-        """The message alone: no option prints a hidden check."""
-        return str(excinfo.value) or excinfo.typename
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The message alone, whatever the style."""
+        text = str(excinfo.value) or excinfo.typename
+        line = excinfo.value.line if isinstance(excinfo.value, Failed) else text
+        return Message(text, Crash(str(self.path), self.line + 1, line.splitlines()[0]))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The person's function is where a check lives, as far as they are concerned."""

@@ -111,7 +111,7 @@ class Session(Submission):
             self.broken = answers.broken(loaded)
             self.prints = answers.clean(loaded.get("prints", ""))
             self.misfit = answers.clean("; ".join(loaded.get("misfits", ())))
-            self.seconds = float(loaded["seconds"])
+            self.seconds = max(0.0, min(float(loaded["seconds"]), time.monotonic() - start))
         except RUBBISH as error:
             self.broken = self._died(error, "importing the file", self.limits.load)
         return self
@@ -160,7 +160,7 @@ class Session(Submission):
     def _died(self, error: Exception, where: str, limit: float | None) -> Raised:
         status, why = self.close(), error.why if isinstance(error, Gone) else "rubbish"
         if why == "deadline":
-            text = f"took longer than the limit of {limit:g} s in {where}: the process was ended"
+            text = f"reached the time limit of {limit:g} s in {where}: the process was ended"
             return Raised("Timeout", text, fatal=True)
         if why == "rubbish":
             return Raised("Rubbish", f"wrote bytes into the pipe that are no answer, in {where}", fatal=True)

@@ -51,6 +51,7 @@ def _no_breakpoint(*_: Any, **__: Any) -> None:
 def serve(sock: socket.socket) -> NoReturn:
     """Be the worker of one submission until the judge hangs up."""
     send_frame(sock, wire.pack({"pid": os.getpid()}))
+    _limits()
     orders = wire.unpack(receive_frame(sock))
     os.chdir(orders["folder"])
     null = os.open(os.devnull, os.O_RDONLY)
@@ -89,7 +90,6 @@ def forge(control: socket.socket) -> None:
             if pid == 0:
                 control.close()
                 os.setsid()
-                _limits()
                 serve(socket.socket(fileno=fds[0]))
             workers.add(pid)
             os.close(fds[0])

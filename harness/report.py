@@ -28,7 +28,7 @@ def failure(
     if not brief:
         blocks += [indent(_cut(show), 4) for show in outcome.shows]
         blocks += [_warned(outcome, path), _trace(raised)]
-    if remark and not mistakes:
+    if remark and not mistakes and raised is None:
         blocks.append(wrap(f"{remark[:1].upper()}{remark[1:]}."))
     return "\n\n".join(block for block in blocks if block)
 
@@ -59,7 +59,13 @@ def indent(text: str, by: int = 2) -> str:
 
 
 def _cut(text: str) -> str:
-    lines = [line if len(line) <= WIDTH - 4 else f"{line[: WIDTH - 9]} [...]" for line in text.splitlines()]
+    """A block that fits: prose is wrapped, a row of a picture is cut."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if len(line) <= WIDTH - 4 or "  " in line.strip():
+            lines.append(line if len(line) <= WIDTH - 4 else f"{line[: WIDTH - 10]} [...]")
+        else:
+            lines += textwrap.wrap(line, WIDTH - 4, break_on_hyphens=False)
     return "\n".join(lines[:MAX_LINES])
 
 
@@ -88,13 +94,14 @@ def _some(text: str) -> list[str]:
     return [text] if text else []
 
 
-def open_follow_ups(name: str, outcomes: Iterable[Outcome]) -> list[str]:
-    """The follow-ups that a submission does not meet yet, a line or two each."""
+def open_follow_ups(name: str, outcomes: Iterable[Outcome], detailed: bool) -> list[str]:
+    """The follow-ups that a submission does not meet yet, and how it showed."""
     lines = []
     for o in outcomes:
         if o.level == "follow-up" and o.outcome == "failed" and not o.repeats:
             lines.append(textwrap.fill(f"{name}: {o.title}", WIDTH, initial_indent="  ", subsequent_indent="    "))
-            lines.append(indent(wrap(o.says, WIDTH - 6).splitlines()[0], 6))
+            if detailed:
+                lines.append(indent(wrap(textwrap.shorten(o.says, 2 * WIDTH - 20, placeholder=" [...]"), WIDTH - 6), 6))
     return lines
 
 
@@ -114,7 +121,7 @@ def verdict(report: Report) -> str:
             lines += ["", failure(o, report.mistakes, report.remark, Path(report.file), report.line)]
         else:
             lines += ["" if number == 1 else None, wrap(f"also fails: {o.title}")]  # type: ignore[list-item]
-    follow = open_follow_ups(report.kata, report.outcomes)
+    follow = open_follow_ups(report.kata, report.outcomes, detailed=not wrong)
     if follow:
         lines += ["", "follow-ups still open (they never turn a pass into a fail)", *follow]
         lines += [mistake(named) for named in report.mistakes if not wrong]

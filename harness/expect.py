@@ -180,10 +180,9 @@ def describe(call: Call) -> tuple[str, list[str]]:
 
 def _argument(name: str, value: Array) -> str:
     if 0 < value.size <= 12:
-        text = f"{name} = np.array({_literal(value.tolist())})" + (
-            "" if value.dtype.kind in "bi" else f"  # {value.dtype}"
+        return textwrap.fill(
+            f"{name} = np.array({_literal(value.tolist())})", 72, subsequent_indent=" " * (len(name) + 12)
         )
-        return textwrap.fill(text, 72, subsequent_indent=" " * (len(name) + 12))
     return f"{name}: {value.dtype} {value.shape}"
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 ROOT = Path(__file__).resolve().parents[1]
+LEFT = 70  # exit status of a replay whose debugger was left with `quit`
 BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness; from harness import serve; "
     "del sys.path[0]; harness.__path__ = []; sys.dont_write_bytecode = True; serve.main(sys.argv[2:])"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import outline, probe, registry, stubs
+from harness import expect, outline, probe, registry, stubs
 from harness.judge import Judge, Session
 from harness.model import Answer, Call, Check, Kata, Outcome, Raised, Report, Verdict, Wrong
 
@@ -108,18 +108,17 @@ class Grading:
         if session.dead:
             self._shown = str(session.dead)
             if outcome.outcome == "passed":  # the check did not mind, but the code did not survive it
-                outcome = _failed(check, Wrong(self._shown, answer=Answer(raised=session.dead)))
+                _, call, answer = next(record for record in session.records if record[2].raised is session.dead)
+                outcome = _failed(check, expect.wrong(call, answer, f" {session.dead}"))
         return replace(outcome, seconds=time.perf_counter() - start, prints=session.prints[printed:])
 
     def _whole_kata(self, check: Check, session: Session, cause: Raised | None) -> Outcome:
         """A failure of the whole file, in full for the first check that meets it."""
-        if session.broken and session.broken.frames:
-            says = f"the file could not be loaded: {session.broken.type}: {session.broken.message}"
-        else:
-            says = str(cause) if cause else session.misfit
+        says = session.broken.text if session.broken and not session.broken.fatal else str(cause or session.misfit)
         repeats, self._shown = self._shown == says, says
         outcome = _failed(check, Wrong(says, answer=Answer(raised=session.broken)), repeats)
-        return replace(outcome, prints="" if repeats else session.prints)
+        title = check.title if session.dead else f"the file can be loaded as {self.kata.name}"
+        return replace(outcome, title=title, prints="" if repeats else session.prints)
 
     def report(self, file: str, submitter: str = "") -> Report:
         """The whole submission, graded."""

@@ -51,7 +51,12 @@ class Raised:
 
     def __str__(self) -> str:
         """The words for it, for one line of a message."""
-        return self.message if self.fatal else f"raised {self.type}" + (f": {self.message}" if self.message else "")
+        return self.message if self.fatal else f"raised {self.text}"
+
+    @property
+    def text(self) -> str:
+        """Type and message, as Python prints them."""
+        return f"{self.type}: {self.message}" if self.message else self.type
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,16 @@ def failure(
 ) -> str:
     """Why one check failed: the property, what came back, the mistake by name, and the person's own traceback.
 
-    `brief` leaves the pictures out: for the later failures of a kata whose mistake has been named.
+    `brief` is for the later failures of a kata whose mistake has been named, or whose exception has been shown.
     """
+    if brief:
+        return f"{wrap(outcome.title)}\n{indent(wrap(outcome.says, WIDTH - 2))}"
     raised = outcome.answer.raised if outcome.answer else None
     blocks = [f"{wrap(outcome.title)}\n{place(path, _line(raised, path, line))}", indent(wrap(outcome.says, WIDTH - 2))]
     blocks += [mistake(named) for named in mistakes]
-    if not brief:
-        blocks += [indent(_cut(show), 4) for show in outcome.shows]
-        blocks += [_warned(outcome, path), _trace(raised)]
-    if remark and not mistakes and raised is None:
+    blocks += [indent(_cut(show), 4) for show in outcome.shows]
+    blocks += [_warned(outcome, path), _trace(raised, path, outcome.says)]
+    if remark and not mistakes and (outcome.answer is None or hasattr(outcome.answer.value, "shape")):
         blocks.append(wrap(f"{remark[:1].upper()}{remark[1:]}."))
     return "\n\n".join(block for block in blocks if block)
 
@@ -36,7 +37,8 @@ def failure(
 def mistake(named: Named) -> str:
     """A recognised mistake: its name, why it is wrong, where to look."""
     lead = "right under another contract, wrong under this one: " if named.kind == "convention" else ""
-    look = f"\n{indent(wrap(f'Look at: {named.look}.', WIDTH - 2))}" if named.look else ""
+    end = "" if named.look.endswith("?") else "."
+    look = f"\n{indent(wrap(f'Look at: {named.look}{end}', WIDTH - 2))}" if named.look else ""
     return wrap(f"{named.name}: {lead}{named.says}.") + look
 
 
@@ -76,18 +78,25 @@ def _line(raised: Raised | None, path: Path, line: int) -> int:
 
 def _warned(outcome: Outcome, path: Path) -> str:
     warnings = outcome.answer.warnings if outcome.answer else ()
-    lines = {f"{w.category}: {w.message}" + (f" ({place(path, w.line)})" if w.line else "") for w in warnings}
-    return "\n".join(["Your code gave a warning", *(f"  {line}" for line in sorted(lines)[:3])]) if lines else ""
+    lines = [f"{w.category}: {w.message}" + (f" ({place(path, w.line)})" if w.line else "") for w in warnings]
+    shown = [indent(wrap(line, WIDTH - 2)) for line in dict.fromkeys(lines)]
+    return "\n".join(["Your code gave a warning", *shown[:3]]) if shown else ""
 
 
-def _trace(raised: Raised | None) -> str:
+def _trace(raised: Raised | None, path: Path, said: str) -> str:
+    """The person's own traceback, and where to look first when the error comes from another of their files."""
     if raised is None or not raised.frames:
         return ""
     lines = ["Your traceback"]
     for frame in raised.frames:
         lines.append(f"  {place(Path(frame.path), frame.line)}" + (f" in {frame.function}" if frame.function else ""))
         lines.append(f"    {frame.source.strip()[: WIDTH - 4]}")
-    return "\n".join([*lines, indent(wrap(f"{raised.type}: {raised.message}", WIDTH - 2))])
+    if raised.text not in said:
+        lines.append(indent(wrap(raised.text, WIDTH - 2)))
+    last = Path(raised.frames[-1].path)
+    if last != path.resolve():
+        lines += ["", wrap(f"The error comes from {last.name}, which {path.name} uses: finish that file first.")]
+    return "\n".join(lines)
 
 
 def _some(text: str) -> list[str]:
@@ -112,7 +121,9 @@ def verdict(report: Report) -> str:
     head = f"{report.file}: {report.verdict.upper()}" + (f" as {report.kata}" if report.kata else "")
     lines = [head + (f", {passed} of {len(core)} core checks pass" if core else "")]
     if report.verdict == "broken":
-        return "\n".join([*lines, indent(wrap(report.says, WIDTH - 2)), *_some(_trace(report.trace))])
+        return "\n".join(
+            [*lines, indent(wrap(report.says, WIDTH - 2)), *_some(_trace(report.trace, Path(report.file), report.says))]
+        )
     if all(o.outcome == "not started" for o in report.outcomes):
         return "\n".join([*lines, "  not started: the file is still the stub"])
     wrong = [o for o in core if o.outcome != "passed" and not o.repeats]

@@ -17,6 +17,7 @@ import types
 from typing import Any, NoReturn
 
 from harness import wire
+from harness.forge import LEFT
 from harness.worker import Prints, Worker
 
 FILE_LIMIT = 64 << 20
@@ -138,21 +139,37 @@ def connect(port: int, token: str) -> NoReturn:
     serve(sock)
 
 
+class Debugger(pdb.Pdb):
+    """pdb that knows whether it was left with `quit`."""
+
+    left = False
+
+    def do_quit(self, arg: str) -> Any:
+        """End the replay, and the pytest run with it."""
+        self.left = True
+        return super().do_quit(arg)
+
+    do_q = do_exit = do_quit
+
+
 def replay(path: str, name: str, function: str, frame: str) -> None:
     """Run one call under pdb in this terminal: at the line that raised, or from the first line of the function."""
     with open(path, "rb") as file:
         worker = Worker(path, file.read(), name, Prints(True, ""))
     with open(frame, "rb") as file:
         data = file.read()
+    debugger = Debugger()
     try:
         worker.execute()
         if function:
             worker.functions[function](*wire.unpack(bytearray(data)))
     except Exception as error:
         print(f"{type(error).__name__}: {error}")
-        pdb.post_mortem(_theirs(error, worker.folder))
+        debugger.reset()
+        debugger.interaction(None, _theirs(error, worker.folder))
     else:
-        pdb.Pdb().runcall(worker.functions[function], *wire.unpack(bytearray(data)))
+        debugger.runcall(worker.functions[function], *wire.unpack(bytearray(data)))
+    sys.exit(LEFT if debugger.left else 0)
 
 
 def _theirs(error: Exception, folder: str) -> types.TracebackType | None:

@@ -132,8 +132,8 @@ class Worker:
         kind = type(error)
         bases = [_type_name(base) for base in type.__dict__["__mro__"].__get__(kind)]
         message = _text(lambda: str(error))
-        if isinstance(error, SyntaxError) and not error.__traceback__.tb_next:  # type: ignore[union-attr]
-            frames = [[str(error.filename), error.lineno or 0, "", (error.text or "").rstrip()]]
+        if isinstance(error, SyntaxError) and error.filename == self.path and error.lineno:
+            frames = [[self.path, error.lineno, "", self._line(error.lineno).strip()[:200]]]
             message = _text(lambda: str(error.msg))
         else:
             frames = self._frames(error.__traceback__)
@@ -145,7 +145,9 @@ class Worker:
             path = frame.f_code.co_filename
             if os.path.dirname(path) == self.folder:
                 text = self._line(line) if path == self.path else linecache.getline(path, line)
-                frames.append([path, line, frame.f_code.co_name, text.strip()[:200]])
+                shown = [path, line, frame.f_code.co_name, text.strip()[:200]]
+                if frames[-1:] != [shown]:  # a recursion shows once
+                    frames.append(shown)
         return frames
 
     def _line(self, number: int) -> str:

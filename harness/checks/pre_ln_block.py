@@ -300,6 +300,12 @@ says = "the scores are divided by sqrt(d), of the model's width, instead of sqrt
 name("scale_sqrt_d", says, ("/ dh**0.5", "/ x.shape[-1] ** 0.5"), look="the width under the root")
 says = "the scores are divided by dh instead of its root"
 name("scale_dh", says, ("/ dh**0.5", "/ dh"), look="the root, or a second scaling")
+says = "the scores are multiplied by sqrt(dh) instead of divided by it"
+name("scale_multiplied", says, (" / dh**0.5", " * dh**0.5"), look="the sign of the exponent, or * for /")
+says = "the mask is multiplied into the scores: a score of 0 is not blocked, exp(0) is 1"
+name("mask_multiplied", says, (FILL, "scores * ~future"), look="what a blocked score must be before the softmax")
+says = "the mask is multiplied by -inf, and 0 times -inf is NaN: so every score is lost, also those not blocked"
+name("mask_times_infinity", says, (FILL, "scores + future * -np.inf"), look="np.where instead of a product")
 AXES = ("scores.max(axis=-1", "scores.max(axis=-2"), ("weights.sum(axis=-1", "weights.sum(axis=-2")
 says = "the softmax runs over the queries: columns sum to 1 instead of rows"
 name("softmax_over_queries", says, AXES, look="its axis: keys are the last one")
@@ -327,6 +333,9 @@ says = "the variance is the unbiased one (ddof=1), which divides by d - 1"
 name("ddof_1", says, (VARIANCE, VARIANCE.replace("True", "True, ddof=1")), look="ddof, or a library's default")
 says = "epsilon is added to the standard deviation, outside the root, instead of to the variance"
 name("epsilon_outside_root", says, ("np.sqrt(variance + 1e-5)", "(np.sqrt(variance) + 1e-5)"), look="the layer norm")
+says = "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first"
+RMS = ("(x - mean) / np.sqrt(variance + 1e-5)", "x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)")
+name("mean_not_subtracted", says, RMS, look="the layer norm", kind="convention")
 for digits in (3, 6, 12):
     says = f"the epsilon of the layer norm is 1e-{digits} instead of 1e-5"
     name(f"epsilon_1e_{digits}", says, ("1e-5", f"1e-{digits}"), look="the layer norm", kind="convention")

@@ -74,7 +74,7 @@ def sums_to_one(submission: Submission, reference: Any, rng: Rng) -> None:
         if not ones(sums).all():
             text, where = expect.describe(call)
             first = sums[~ones(sums)][0]
-            value = f"1 {first - 1:+.1g}" if abs(first - 1) < 1e-5 else grids.number(first)
+            value = f"{first:.10g}" if abs(first - 1) < 1e-5 else grids.number(first)
             shows = [grids.beside(grids.table(got), grids.table(want), ("got", "should be"))] if got.ndim == 2 else []
             shows += [words] if (words := sums_elsewhere(got)) else []
             says = f"{text} sums to {value} along axis {axis}, should sum to 1"

@@ -272,3 +272,23 @@ KATA.mistake(
     (HEAD, "return normed[:, -1:] @ token_embedding.T"),
     look="an index on the hidden states, such as [:, -1]",
 )
+ROOT = "(x - mean) / np.sqrt(variance + 1e-5)"
+KATA.mistake(
+    "ddof_1",
+    "the variance of the layer norm is the unbiased one (ddof=1), which divides by d - 1",
+    ("x.var(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True, ddof=1)"),
+    look="ddof, or a library's default",
+)
+KATA.mistake(
+    "epsilon_outside_root",
+    "the epsilon of the layer norm is added to the standard deviation, outside the root, instead of to the variance",
+    (ROOT, "(x - mean) / (np.sqrt(variance) + 1e-5)"),
+    look="the layer norm",
+)
+KATA.mistake(
+    "mean_not_subtracted",
+    "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first",
+    (ROOT, "x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)"),
+    look="the layer norm",
+    kind="convention",
+)

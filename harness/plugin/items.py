@@ -109,7 +109,7 @@ class CheckItem(pytest.Item):
             self.skip("not started")
         run = run_of(self.config)
         outcome = run.outcome(self)
-        summary.note(self, outcome.outcome, outcome.says)
+        summary.note(self, outcome.outcome)
         if outcome.prints:
             self.add_report_section("call", "stdout", outcome.prints)
         if outcome.repeats:
@@ -167,17 +167,11 @@ class Summary:
     def __init__(self, seed: int, quiet: bool) -> None:
         self._seed, self._word = seed, "s" if quiet else "not started"
         self._quiet: set[str] = set()
-        self._core: dict[str, set[str]] = {}
-        self._follow_ups: list[str] = []
+        self._outcomes: dict[str, dict[CheckOutline, str]] = {}
 
-    def note(self, item: CheckItem, outcome: str, says: str = "") -> None:
+    def note(self, item: CheckItem, outcome: str) -> None:
         """Hear how a check went."""
-        if item.check.level == "core":
-            self._core.setdefault(item.path.stem, set()).add(outcome)
-        elif outcome == "failed":
-            self._core.setdefault(item.path.stem, set())
-            line = f"{item.path.stem}: {item.check.title}"
-            self._follow_ups += textwrap.wrap(line, 78, initial_indent="  ", subsequent_indent="    ")
+        self._outcomes.setdefault(item.path.stem, {})[item.check] = outcome
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         """`not started` once a kata instead of a letter for each of its checks."""
@@ -190,20 +184,37 @@ class Summary:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Where the person stands, and what is next."""
-        if not self._core:
+        if not self._outcomes:
             return
-        write = terminalreporter.write_line
+        states = {name: _state(outcomes) for name, outcomes in self._outcomes.items()}
         terminalreporter.write_sep("-", "katas")
-        if self._follow_ups and terminalreporter.config.option.verbose >= 0:
-            write("follow-ups still open (asked next; they never turn a pass into a fail):")
-            for line in self._follow_ups:
-                write(line)
-        write(f"seed {self._seed} (other inputs: --kata-seed N)")
-        write(_standing({name: _state(outcomes) for name, outcomes in self._core.items()}))
+        if terminalreporter.config.option.verbose >= 0:
+            for line in self._open([name for name, state in states.items() if state == "passing"]):
+                terminalreporter.write_line(line)
+        terminalreporter.write_line(f"seed {self._seed} (other inputs: --kata-seed N)")
+        for line in self._partly():
+            terminalreporter.write_line(line)
+        terminalreporter.write_line(_standing(states))
+
+    def _open(self, passing: list[str]) -> Iterator[str]:
+        """The follow-ups of katas that pass: while the core fails they say nothing."""
+        wrong = [(name, c) for name in passing for c, o in self._outcomes[name].items() if o == "failed"]
+        if wrong:
+            yield "follow-ups still open (asked next; they never turn a pass into a fail):"
+        for name, check in wrong:
+            yield from textwrap.wrap(f"{name}: {check.title}", 78, initial_indent="  ", subsequent_indent="    ")
+
+    def _partly(self) -> Iterator[str]:
+        """What a selection left out, since that may be a failure."""
+        for name, outcomes in self._outcomes.items():
+            total = len(outline.outline(name).checks)
+            if len(outcomes) < total:
+                yield f"{name}: only {len(outcomes)} of its {total} checks ran"
 
 
-def _state(core: set[str]) -> str:
-    if "not started" in core:
+def _state(outcomes: dict[CheckOutline, str]) -> str:
+    core = {outcome for check, outcome in outcomes.items() if check.level == "core"}
+    if "not started" in outcomes.values():
         return "not started"
     return "passing" if core <= {"passed"} else "failing"
 

@@ -13,7 +13,7 @@ import pytest_timeout
 from harness import forge, outline, registry, wire
 from harness.grade import Grading, read
 from harness.judge import UNLIMITED, Judge, Limits
-from harness.model import Outcome
+from harness.model import Outcome, Raised
 from harness.plugin import FORGE
 
 
@@ -32,6 +32,7 @@ class Run:
     def __init__(self, judge: Judge, seed: int, live: bool) -> None:
         self._judge, self._seed, self._live = judge, seed, live
         self._met: set[Path] = set()
+        self._raised: set[tuple[Path, Raised | None]] = set()
         self._gradings: dict[Path, Grading] = {}
         self._explained: set[Path] = set()
 
@@ -67,7 +68,11 @@ class Run:
         found = grading.diagnosis()
         self._explained.add(item.path)
         named, remark = ((), "") if told else (found.mistakes, found.remark)
-        return report.failure(outcome, named, remark, item.path, grading.line, told and bool(found.mistakes))
+        raised = outcome.answer.raised if outcome.answer else None
+        known = raised is not None and (item.path, raised) in self._raised
+        self._raised.add((item.path, raised))
+        brief = known or (told and bool(found.mistakes))
+        return report.failure(outcome, named, remark, item.path, grading.line, brief)
 
     def debug(self, item: pytest.Item) -> None:
         """Run the failing call again under pdb, in a process that owns the terminal."""
@@ -77,4 +82,5 @@ class Run:
             frame = Path(folder, "call")
             frame.write_bytes(wire.pack(args))
             words = forge.command("replay", str(item.path), item.path.stem, function, str(frame))
-            subprocess.run(words, env=forge.environment(), check=False)
+            if subprocess.run(words, env=forge.environment(), check=False).returncode == forge.LEFT:
+                pytest.exit("left the debugger", returncode=1)

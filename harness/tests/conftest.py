@@ -35,6 +35,7 @@ def grade_text(judge: Judge, tmp_path: Path) -> Grade:
 
 LEFT_OUT = {
     "test_torch.py": 'torch is not installed: the PyTorch oracle tests were left out (pip install -e ".[oracle]")',
+    "test_wire.py": 'hypothesis is not installed: the tests of the wire were left out (pip install -e ".[dev]")',
     "test_properties.py": 'hypothesis is not installed: the property tests were left out (pip install -e ".[dev]")',
 }
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.outline import ROOT
+from harness.outline import ROOT, names, stub
 
 
 class Project:
@@ -17,8 +17,11 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         ignore = shutil.ignore_patterns("__pycache__", "tests", "bench")
-        for name in ("katas", "solutions", "harness"):
+        for name in ("solutions", "harness"):
             shutil.copytree(ROOT / name, folder / name, ignore=ignore)
+        (folder / "katas").mkdir()
+        for name in names():  # pristine, whatever the person who runs this has filled in
+            self.kata(name, stub(name))
         shutil.copy(ROOT / "pyproject.toml", folder)
 
     def kata(self, name: str, source: str) -> Path:

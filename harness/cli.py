@@ -11,14 +11,15 @@ from importlib import metadata
 from pathlib import Path
 
 from harness import outline, registry, report, stubs
-from harness.grade import Unreadable, grade, read
+from harness.grade import grade
 from harness.judge import Judge
 from harness.model import Report
+from harness.source import Unreadable, read
 
 EXAMPLES = """\
 examples:
   kata grade katas/causal_mask.py          the verdict for one file
-  kata grade answer.py --kata split_heads  when neither name nor functions tell which kata it is
+  kata grade answer.py --kata split_heads  when the file does not tell its kata
   kata grade answer.py --json              the same as one JSON document
   kata grade answer.py --seed 7            the same drawn inputs again
 

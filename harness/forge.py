@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 ROOT = Path(__file__).resolve().parents[1]
+KILLED = 256  # in the place of an exit status: the worker had hung up, but had to be killed
 LEFT = 70  # exit status of a replay whose debugger was left with `quit`
 BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness; from harness import serve; "
@@ -60,7 +61,11 @@ class Forge:
         if _can_fork():
             self._control, theirs = socket.socketpair()
             self._parent = _start(
-                ["forge", str(theirs.fileno())], live, environment(), pass_fds=(theirs.fileno(),), cwd=self.scratch
+                ["forge", str(theirs.fileno()), self.scratch],
+                live,
+                environment(),
+                pass_fds=(theirs.fileno(),),
+                cwd=self.scratch,
             )
             theirs.close()
 
@@ -136,9 +141,10 @@ class _Spawned:
 
     def end(self, pid: int) -> int:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.2)
-        if self._process.returncode is None and os.name == "posix":
+            return self._process.wait(0.2)
+        if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
-        return self._process.wait()
+        self._process.wait()
+        return KILLED

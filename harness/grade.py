@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,32 +11,10 @@ from typing import TYPE_CHECKING
 from harness import expect, outline, probe, registry, stubs
 from harness.judge import Judge, Session
 from harness.model import Answer, Call, Check, Kata, Outcome, Raised, Report, Verdict, Wrong
+from harness.source import Unreadable, read
 
 if TYPE_CHECKING:
     from harness.diagnose import Diagnosis
-
-MAX_SOURCE = 1 << 20
-
-
-class Unreadable(Exception):
-    """A file that cannot be graded; the text says why."""
-
-
-def read(path: Path) -> bytes:
-    """The bytes of a submission; Unreadable when it is missing, no regular file, or too large."""
-    try:
-        mode = os.stat(path).st_mode
-        if stat.S_ISDIR(mode):
-            raise Unreadable("is a directory, not a file")
-        if not stat.S_ISREG(mode):
-            raise Unreadable("is not a regular file")
-        if os.stat(path).st_size > MAX_SOURCE:
-            raise Unreadable(f"is too large: {os.stat(path).st_size >> 20} MiB, the limit is {MAX_SOURCE >> 20} MiB")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise Unreadable("no such file") from None
-    except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror}") from None
 
 
 class Grading:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from harness import answers
-from harness.forge import Forge, Process
+from harness.forge import KILLED, Forge, Process
 from harness.line import Gone, Line
 from harness.model import Answer, Call, Raised, Signature, Submission
 
@@ -164,6 +164,8 @@ class Session(Submission):
             return Raised("Timeout", text, fatal=True)
         if why == "rubbish":
             return Raised("Rubbish", f"wrote bytes into the pipe that are no answer, in {where}", fatal=True)
+        if status == KILLED:
+            return Raised("Gone", f"hung up in {where}, without an answer: the process was ended", fatal=True)
         if status < 0:
             name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
             hint = " (a crash in native code)" if -status in (signal.SIGSEGV, getattr(signal, "SIGBUS", 0)) else ""

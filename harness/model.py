@@ -88,12 +88,7 @@ class Wrong(Exception):
     """
 
     def __init__(
-        self,
-        says: str,
-        *shows: str,
-        call: Call | None = None,
-        answer: Answer | None = None,
-        mistake: str | None = None,
+        self, says: str, *shows: str, call: Call | None = None, answer: Answer | None = None, mistake: str | None = None
     ) -> None:
         super().__init__(says)
         self.says, self.shows = says, shows

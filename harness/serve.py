@@ -9,18 +9,21 @@ from __future__ import annotations
 import array
 import os
 import pdb
+import shutil
 import signal
 import socket
 import struct
 import sys
+import time
 import types
 from typing import Any, NoReturn
 
 from harness import wire
-from harness.forge import LEFT
+from harness.forge import KILLED, LEFT
 from harness.worker import Prints, Worker
 
 FILE_LIMIT = 64 << 20
+GRACE = 0.1
 
 
 def receive(sock: socket.socket, size: int) -> bytearray:
@@ -79,8 +82,11 @@ def _limits() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
 
 
-def forge(control: socket.socket) -> None:
-    """The warm parent: `F` and a socket forks a worker, `K` and a pid kills one and tells how it ended."""
+def forge(control: socket.socket, scratch: str) -> None:
+    """The warm parent: `F` and a socket forks a worker, `K` and a pid ends one and tells how it ended.
+
+    When the judge hangs up, or is killed, it ends its workers and removes the scratch folder.
+    """
     workers: set[int] = set()
     while True:
         message, fds = _receive_order(control)
@@ -96,10 +102,11 @@ def forge(control: socket.socket) -> None:
             os.close(fds[0])
         else:
             (pid,) = struct.unpack("<q", message[1:])
-            control.sendall(struct.pack("<q", _end(pid) if pid in workers else 0))
+            control.sendall(struct.pack("<q", _end(pid, GRACE) if pid in workers else 0))
             workers.discard(pid)
     for pid in workers:
-        _end(pid)
+        _end(pid, 0.0)
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _receive_order(control: socket.socket) -> tuple[bytes, list[int]]:
@@ -116,19 +123,21 @@ def _receive_order(control: socket.socket) -> tuple[bytes, list[int]]:
     return message, list(fds)
 
 
-def _end(pid: int) -> int:
-    """Kill a worker with its group; how it had ended already, if it had (an exit status, or minus a signal)."""
+def _end(pid: int, grace: float) -> int:
+    """End a worker with its group; how it ended by itself within the grace (minus a signal), or KILLED."""
+    end = time.monotonic() + grace
     ended, status = os.waitpid(pid, os.WNOHANG)
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
-    if not ended:
+    while not ended and time.monotonic() < end:
+        time.sleep(0.001)
+        ended, status = os.waitpid(pid, os.WNOHANG)
+    for kill in (os.killpg, os.kill) if not ended else (os.killpg,):
         try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
+            kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
             pass
-        _, status = os.waitpid(pid, 0)
+    if not ended:
+        os.waitpid(pid, 0)
+        return KILLED
     return os.waitstatus_to_exitcode(status)
 
 
@@ -185,7 +194,7 @@ def main(argv: list[str]) -> None:
     role, *rest = argv
     if role == "forge":
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the judge's to answer
-        forge(socket.socket(fileno=int(rest[0])))
+        forge(socket.socket(fileno=int(rest[0])), rest[1])
     elif role == "connect":
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         connect(int(rest[0]), os.environ.pop("KATA_TOKEN"))

@@ -82,6 +82,8 @@ def _encode(value: Any, buffers: list[bytes], keep: Callable[[Any], Handle] | No
 
 
 def _encode_array(value: Array, buffers: list[bytes]) -> list[Any]:
+    if value.size > MAX_ELEMENTS:
+        raise ValueError(f"an array of shape {value.shape} is too large")
     steps = [s * (n - 1) for n, s in zip(value.shape, value.strides, strict=True)]
     low, high = sum(min(0, s) for s in steps), sum(max(0, s) for s in steps) + value.itemsize
     strides: list[int] | None = None

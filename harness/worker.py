@@ -97,7 +97,7 @@ class Worker:
         """One call. The request is the function's name, then its arguments."""
         function, *args = request
         names = self.names[function]
-        before = {name: (array, _state(array)) for name, array in _arrays(names, args)}
+        before = {name: (value, _state(value)) for name, value in _leaves(names, args).items()}
         result: dict[str, Any] = {}
         value: Any = None
         with warnings.catch_warnings(record=True) as caught:
@@ -109,12 +109,13 @@ class Worker:
                 result["raised"] = self.describe(error)
             result["seconds"] = time.perf_counter() - start
         result["warnings"] = [self._warned(w) for w in (caught or ())[:8]]
-        result["changed"] = _changed(before, dict(_arrays(names, args)))
+        result["changed"] = _changed(before, _leaves(names, args))
         result["prints"], result["peak_bytes"] = self.prints.take(), peak_bytes()
         try:
             return wire.pack({"value": value, **result}, self.keep)
         except BaseException as error:
-            result["raised"] = self.describe(error) | {"message": "the answer could not be read"}
+            told = self.describe(error)
+            result["raised"] = told | {"message": f"the answer could not be read: {told['message']}"}
             return wire.pack({"value": None, **result})
 
     def keep(self, value: Any) -> wire.Handle:
@@ -159,32 +160,35 @@ class Worker:
         return [_type_name(warned.category), _text(lambda: str(warned.message))[:300], line]
 
 
-def _state(array: wire.Array) -> tuple[Any, ...]:
+def _state(value: Any) -> tuple[Any, ...]:
     """What a call must leave as it was: an assignment to x.shape changes the caller's array as well."""
-    return array.shape, array.dtype.str, array.flags.writeable, array.tobytes()
+    if not isinstance(value, np.ndarray):
+        return ()
+    return value.shape, value.dtype.str, value.flags.writeable, value.tobytes()
 
 
-def _arrays(names: Sequence[str], args: Sequence[Any]) -> list[tuple[str, wire.Array]]:
-    """The arrays among the arguments, also inside dicts and lists, each with a name for messages."""
-    found: list[tuple[str, wire.Array]] = []
+def _leaves(names: Sequence[str], args: Sequence[Any]) -> dict[str, Any]:
+    """The arrays and other values among the arguments, also inside dicts and lists, by their names in a message."""
+    found: dict[str, Any] = {}
     for index, value in enumerate(args):
-        found += _arrays_in(names[index] if index < len(names) else f"argument {index}", value)
+        _add_leaves(found, names[index] if index < len(names) else f"argument {index}", value)
     return found
 
 
-def _arrays_in(name: str, value: Any) -> list[tuple[str, wire.Array]]:
-    if isinstance(value, np.ndarray):
-        return [(name, value)]
+def _add_leaves(found: dict[str, Any], name: str, value: Any) -> None:
     if isinstance(value, dict):
-        return [pair for key, item in value.items() for pair in _arrays_in(f'{name}["{key}"]', item)]
-    if isinstance(value, list | tuple):
-        return [pair for index, item in enumerate(value) for pair in _arrays_in(f"{name}[{index}]", item)]
-    return []
+        for key, item in value.items():
+            _add_leaves(found, f'{name}["{key}"]', item)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _add_leaves(found, f"{name}[{index}]", item)
+    else:
+        found[name] = value
 
 
-def _changed(before: dict[str, tuple[wire.Array, Any]], after: dict[str, wire.Array]) -> list[str]:
-    """The arrays that were written into, exchanged, added or taken out."""
-    kept = {name for name, (array, was) in before.items() if after.get(name) is array and _state(array) == was}
+def _changed(before: dict[str, tuple[Any, tuple[Any, ...]]], after: dict[str, Any]) -> list[str]:
+    """What was written into, exchanged, added or taken out."""
+    kept = {name for name, (value, was) in before.items() if after.get(name) is value and _state(value) == was}
     return [name for name in {**before, **after} if name not in kept]
 
 

@@ -157,8 +157,8 @@ KATA.mistake(
 KATA.mistake(
     "extra_axes",
     "the mask has axes for batch and heads already, instead of being (T, T)",
-    (CUT, "np.triu(blocked, k=1)[None, None]"),
-    (CUT, "np.triu(blocked, k=1)[None]"),
+    (FULL, FULL.replace("((", "((1, 1, ")),
+    (FULL, FULL.replace("((", "((1, ")),
     look="the rank of what is returned: 2. Broadcasting is the caller's business",
     kind="convention",
 )

@@ -131,13 +131,18 @@ def sizes(submission: Submission, reference: Any, rng: Rng) -> None:
 @KATA.core
 def untouched(submission: Submission, reference: Any, rng: Rng) -> None:
     """nothing that is passed in is modified"""
-    expect.unchanged(submission.cross_attention, reference.cross_attention, [case(rng, 2, 3, 4, 2, 3)])
+    expect.unchanged(
+        submission.cross_attention, reference.cross_attention, [case(rng, 2, 3, 4, 2, 3, pad) for pad in (True, False)]
+    )
 
 
 @KATA.core
 def repeatable(submission: Submission, reference: Any, rng: Rng) -> None:
-    """the same call gives the same answer, also the fifth time"""
-    expect.repeats(submission.cross_attention, reference.cross_attention, case(rng, 2, 3, 4, 2, 3))
+    """the same call gives the same answer, also the fifth time and after one without padding"""
+    args = case(rng, 2, 3, 4, 2, 3)
+    expect.repeats(submission.cross_attention, reference.cross_attention, args)
+    hint = "These arrays were passed in before, with padding and without."
+    expect.agrees(submission.cross_attention, reference.cross_attention, [args, (*args[:4], None), args], hint)
 
 
 @KATA.follow_up
@@ -191,7 +196,8 @@ def _from(keys: str, values: str) -> tuple[tuple[str, str], ...]:
     return (KEYS, KEYS.replace("memory", keys)), (VALUES, VALUES.replace("memory", values))
 
 
-KATA.mistake(
+name = KATA.mistake
+name(
     "causal_over_memory",
     "a causal mask lies over the memory: query t sees only memory rows up to t, but the whole source is known",
     (SOFTMAX, f"{BLOCKED}\n    scores = np.where(blocked, -np.inf, scores)\n    {SOFTMAX}"),
@@ -202,21 +208,21 @@ KATA.mistake(
     (SOFTMAX, f"blocked = np.tri(x.shape[1]) == 0\n    scores = np.where(blocked, -np.inf, scores)\n    {SOFTMAX}"),
     look="which mask goes over (T, S) scores: padding alone",
 )
-KATA.mistake(
+name(
     "self_attention",
     "keys and values come from x, so this is self-attention: the memory is never read",
     _from("x", "x"),
     _from("normed", "normed"),
     look="what wk and wv are applied to",
 )
-KATA.mistake(
+name(
     "query_from_memory",
     "the queries come from the memory: it is the decoder's x that asks",
     (NORM, "normed = memory"),
     (NORM, "normed = layer_norm(memory)"),
     look="what wq is applied to",
 )
-KATA.mistake(
+name(
     "roles_exchanged",
     "the roles are exchanged: the memory asks and x answers",
     ((NORM, "normed = memory"), *_from("x", "x")),
@@ -225,20 +231,21 @@ KATA.mistake(
     ((NORM, "normed = layer_norm(memory)"), *_from("layer_norm(x)", "layer_norm(x)")),
     look="which of x and memory gives the queries, and which the keys and values",
 )
-KATA.mistake(
+name(
     "values_from_x",
     "the keys come from the memory but the values from x: what is found in the memory is not what is fetched",
     *((VALUES, VALUES.replace("memory", other)) for other in ("x", "normed")),
     *(((VALUES, VALUES.replace("memory", other)), EINSUM) for other in ("x", "normed")),
     look="what wv is applied to",
 )
-KATA.mistake(
+says = "the padding is ignored: padded memory gets its share of the weights"
+name(
     "padding_ignored",
-    "the padding is ignored: padded memory gets its share of the weights",
+    says,
     ("if memory_padding is not None:", "if False:"),
     look="whether memory_padding reaches the scores",
 )
-KATA.mistake(
+name(
     "padding_inverted",
     "the padding is inverted: the real memory is hidden and the padding is read, as if True meant keep",
     (HIDE, HIDE.replace("memory_padding", "~memory_padding")),
@@ -246,7 +253,7 @@ KATA.mistake(
     look="what True means here: padding, so blocked",
     kind="convention",
 )
-KATA.mistake(
+name(
     "padding_on_queries",
     "the padding is applied to the queries: it belongs to the S keys, the last axis of the scores",
     (HIDE, HIDE.replace(*TO_QUERIES)),
@@ -254,20 +261,21 @@ KATA.mistake(
     (HIDE, ADDED.replace(*TO_QUERIES)),
     look="the axes that are added to (B, S) to fit (B, H, T, S)",
 )
-KATA.mistake(
+name(
     "padding_after_softmax",
     "the padding is applied after the softmax: padded keys have taken their share of the weights by then",
     (HIDE_AND_SOFTMAX, f"{AFTER}weights = np.where(memory_padding[:, None, None, :], 0, weights)"),
     (HIDE_AND_SOFTMAX, f"{AFTER}weights = np.where(memory_padding[:, None, None, :], -1e9, weights)"),
     look="the order of mask and softmax",
 )
-KATA.mistake(
+says = "the padding of the first batch row is used for all of them"
+name(
     "padding_of_row_zero",
-    "the padding of the first batch row is used for all of them",
+    says,
     (HIDE, HIDE.replace("[:, None, None, :]", "[0]")),
     look="an index 0 on memory_padding, or a broadcast that loses the batch axis",
 )
-KATA.mistake(
+name(
     "memory_normalised",
     "the memory is normalised here too: the encoder has done that already",
     _from("layer_norm(memory)", "layer_norm(memory)"),
@@ -275,13 +283,9 @@ KATA.mistake(
     (VALUES, VALUES.replace("memory", "layer_norm(memory)")),
     look="what happens to memory before wk and wv",
 )
-KATA.mistake(
-    "norm_missing",
-    "the layer norm of x is missing: the queries come from x as it is",
-    (NORM, "normed = x"),
-    look="what happens to x before wq",
-)
-KATA.mistake(
+says = "the layer norm of x is missing: the queries come from x as it is"
+name("norm_missing", says, (NORM, "normed = x"), look="what happens to x before wq")
+name(
     "norm_over_wrong_axis",
     "the layer norm runs over the wrong axis: it must take its mean and variance over the d features of each row",
     (NORM, "normed = layer_norm(x.swapaxes(1, 2)).swapaxes(1, 2)"),
@@ -290,31 +294,20 @@ KATA.mistake(
     (NORM, "normed = layer_norm(x.ravel()).reshape(x.shape)"),
     look="the axis of the mean and of the variance",
 )
-KATA.mistake(
-    "residual_missing",
-    "the residual is missing: x itself must be added to what the attention found",
-    ("return x + projected", "return projected"),
-    look="what is returned",
-)
-KATA.mistake(
+says = "the residual is missing: x itself must be added to what the attention found"
+name("residual_missing", says, ("return x + projected", "return projected"), look="what is returned")
+says = "the residual adds the normalised x: it must be x as it came in"
+name(
     "residual_from_norm",
-    "the residual adds the normalised x: it must be x as it came in",
+    says,
     ("return x + projected", "return normed + projected"),
     look="which x is added: an x that was overwritten by its norm?",
 )
-KATA.mistake(
-    "scale_missing",
-    "the scores are not scaled: they must be divided by sqrt(dh)",
-    (" / q.shape[-1] ** 0.5", ""),
-    look="what follows the product of queries and keys",
-)
-KATA.mistake(
-    "scale_by_sqrt_d",
-    "the scores are divided by sqrt(d), the width of the model: it must be dh, the width of one head",
-    ("q.shape[-1] ** 0.5", "x.shape[-1] ** 0.5"),
-    look="which width the scale is taken from",
-)
-KATA.mistake(
+says = "the scores are not scaled: they must be divided by sqrt(dh)"
+name("scale_missing", says, (" / q.shape[-1] ** 0.5", ""), look="what follows the product of queries and keys")
+says = "the scores are divided by sqrt(d), the width of the model: it must be dh, the width of one head"
+name("scale_by_sqrt_d", says, ("q.shape[-1] ** 0.5", "x.shape[-1] ** 0.5"), look="which width the scale is taken from")
+name(
     "softmax_over_queries",
     "the softmax runs over the queries: the weights of one query over the keys do not sum to 1",
     OVER_QUERIES,
@@ -323,47 +316,49 @@ KATA.mistake(
     (OVER_QUERIES, (HIDE, ADDED)),
     look="the axis of the softmax: keys are the last one",
 )
-KATA.mistake(
+says = "the output projection is missing: wo is never applied"
+name(
     "output_projection_missing",
-    "the output projection is missing: wo is never applied",
+    says,
     ('projected = context @ params["wo"]', "projected = context"),
     look="what happens to the merged heads",
 )
-KATA.mistake(
+says = "the heads are split by a reshape alone, without a transpose: tokens are mixed into heads"
+name(
     "heads_reshaped",
-    "the heads are split by a reshape alone, without a transpose: tokens are mixed into heads",
+    says,
     ("x.reshape(B, T, heads, d // heads).transpose(0, 2, 1, 3)", "x.reshape(B, heads, T, d // heads)"),
     look="the split: reshape to (B, T, H, dh) first, then swap two axes",
 )
-KATA.mistake(
+says = "the heads are merged without transposing back: rows of different queries are mixed"
+name(
     "merge_without_transpose",
-    "the heads are merged without transposing back: rows of different queries are mixed",
+    says,
     ("x.transpose(0, 2, 1, 3).reshape(B, T, H * dh)", "x.reshape(B, T, H * dh)"),
     look="the merge: swap the axes back before the reshape",
 )
-KATA.mistake(
+says = "the weights are applied transposed, x @ w.T, the layout of torch's Linear: here they multiply from the right"
+name(
     "weights_transposed",
-    "the weights are applied transposed, x @ w.T, the layout of torch's Linear: here they multiply from the right",
+    says,
     ("check_shapes(x, ", "params = {name: w.T for name, w in params.items()}\n    check_shapes(x, "),
     look="a .T on the weights",
     kind="convention",
 )
 ROOT = "(x - mean) / np.sqrt(variance + 1e-5)"
-KATA.mistake(
+says = "the variance of the layer norm is the unbiased one (ddof=1), which divides by d - 1"
+name(
     "ddof_1",
-    "the variance of the layer norm is the unbiased one (ddof=1), which divides by d - 1",
+    says,
     ("x.var(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True, ddof=1)"),
     look="ddof, or a library's default",
 )
-KATA.mistake(
-    "epsilon_outside_root",
-    "the epsilon of the layer norm is added to the standard deviation, outside the root, instead of to the variance",
-    (ROOT, "(x - mean) / (np.sqrt(variance) + 1e-5)"),
-    look="the layer norm",
-)
-KATA.mistake(
+says = "the epsilon of the layer norm is added to the standard deviation, outside the root, instead of to the variance"
+name("epsilon_outside_root", says, (ROOT, "(x - mean) / (np.sqrt(variance) + 1e-5)"), look="the layer norm")
+says = "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first"
+name(
     "mean_not_subtracted",
-    "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first",
+    says,
     (ROOT, "x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)"),
     look="the layer norm",
     kind="convention",

@@ -161,7 +161,8 @@ def order_of_the_past(submission: Submission, reference: Any, rng: Rng) -> None:
 @KATA.core
 def values(submission: Submission, reference: Any, rng: Rng) -> None:
     """the result is x + attention(LN(x)), and to that the feed-forward of its norm is added"""
-    sizes = [(2, 3, 8, 5, 2), (1, 4, 12, 7, 3), (3, 1, 6, 9, 2), (2, 5, 8, 8, 4), (1, 66, 4, 6, 2)]
+    sizes = [(2, 3, 8, 5, 2), (1, 4, 12, 7, 3), (3, 1, 6, 9, 2), (2, 5, 8, 8, 4)]
+    sizes += [(2, 3, 6, 5, 1), (2, 3, 6, 5, 6), (1, 1, 4, 4, 2), (1, 130, 4, 6, 2)]
     flat = (0.003 * normal(rng, 2, 4, 8), layer(rng, 8, 12), 2)
     mixed = (tokens(rng, 2, 6, 8), layer(rng, 8, 12), 2)
     cases = [small_case(), *(case(rng, *size) for size in sizes), flat, mixed]

@@ -56,6 +56,7 @@ def head_features(submission: Submission, reference: Any, rng: Rng) -> None:
         (probe.normal(rng, 3, 2, 6), 6),
         (probe.normal(rng, 3, 4, 5), 1),
         (probe.normal(rng, 1, 1, 6), 2),
+        (probe.normal(rng, 1, 70, 4), 2),
     ]
     expect.agrees(submission.split_heads, reference.split_heads, cases)
 
@@ -96,6 +97,7 @@ def merge_values(submission: Submission, reference: Any, rng: Rng) -> None:
         (probe.normal(rng, 3, 1, 2, 4),),
         (probe.normal(rng, 3, 4, 2, 1),),
         (probe.normal(rng, 1, 3, 1, 2),),
+        (probe.normal(rng, 1, 2, 70, 2),),
     ]
     expect.agrees(submission.merge_heads, reference.merge_heads, cases)
 
@@ -142,8 +144,9 @@ def keeps_dtype(submission: Submission, reference: Any, rng: Rng) -> None:
     """float32 in gives float32 out, and whole numbers stay whole"""
     expect.keeps_float32(submission.split_heads, reference.split_heads, [(numbered(1, 2, 4), 2)])
     expect.keeps_float32(submission.merge_heads, reference.merge_heads, [(numbered(1, 2, 2, 2),)])
-    expect.agrees(submission.split_heads, reference.split_heads, [(np.arange(8).reshape(1, 2, 4), 2)])
-    expect.agrees(submission.merge_heads, reference.merge_heads, [(np.arange(8).reshape(1, 2, 2, 2),)])
+    count = 10**9 * np.arange(8)  # past what 8, 16 and 32 bits hold
+    expect.agrees(submission.split_heads, reference.split_heads, [(count.reshape(1, 2, 4), 2)])
+    expect.agrees(submission.merge_heads, reference.merge_heads, [(count.reshape(1, 2, 2, 2),)])
 
 
 SPLIT = "x = x.reshape(B, T, heads, d // heads)"

@@ -35,9 +35,12 @@ def sums_elsewhere(got: Array) -> str:
 
 
 def drawn(rng: Rng) -> list[tuple[Any, ...]]:
-    """Scores of ranks 1 to 4, all lengths different, with every axis that the contract names."""
+    """Scores of ranks 1 to 4 along every kind of axis, also one of length 1, and a long slice that peaks at its end."""
     line, square, cube, four = (probe.normal(rng, *shape) for shape in ((4,), (3, 3), (2, 3, 5), (2, 3, 4, 5)))
-    return [(line,), (square, 0), (square, 1), (cube, 0), (cube, -2), (cube,), (four, 1)]
+    long = probe.normal(rng, 2, 70)
+    long[0, -1] = 6.0
+    cases = [(line,), (square, 0), (square, 1), (cube, 0), (cube, -2), (cube,), (four, 1), (four, 2), (four, -3)]
+    return [*cases, (cube[:, :1].copy(), 1), (long,)]
 
 
 @KATA.core
@@ -151,7 +154,8 @@ def values(submission: Submission, reference: Any, rng: Rng) -> None:
 @KATA.core
 def untouched(submission: Submission, reference: Any, rng: Rng) -> None:
     """the scores are not modified, and may be read-only"""
-    cases = [(SMALL,), (np.array([[0.0, -INF, 1.0], [3.0, 2.0, 7.0]]),)]
+    cases = [(SMALL,), (np.array([[0.0, -INF, 1.0], [3.0, 2.0, 7.0]]),), (SMALL, 0), (SMALL[1].copy(),)]
+    cases += [(probe.normal(rng, 2, 3, 4), 1), (np.array([[1, 3], [2, 5]]),)]
     expect.unchanged(submission.stable_softmax, reference.stable_softmax, cases)
 
 

@@ -54,7 +54,7 @@ def position_rows(submission: Submission, reference: Any, rng: Rng) -> None:
 def embed_values(submission: Submission, reference: Any, rng: Rng) -> None:
     """embed adds the token row and the position row: any T up to max_length, any ids from 0 to V - 1"""
     cases = [small_embed(rng), embed_case(rng, 3, 5, 6, 4, 9), embed_case(rng, 2, 7, 11, 4, 7)]
-    cases += [embed_case(rng, 1, 3, 5, 4, 8), embed_case(rng, 2, 1, 5, 6, 3), embed_case(rng, 2, 70, 40, 6, 90)]
+    cases += [embed_case(rng, 1, 3, 5, 4, 8), embed_case(rng, 2, 1, 5, 6, 3), embed_case(rng, 2, 130, 300, 3, 140)]
     expect.agrees(submission.embed, reference.embed, cases)
 
 

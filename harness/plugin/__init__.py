@@ -15,6 +15,7 @@ import pytest
 
 from harness import outline
 from harness.forge import Forge
+from harness.source import Unreadable, read
 
 FORGE = pytest.StashKey[Forge]()
 
@@ -30,11 +31,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
     options = early_config.known_args_namespace
     if options.collectonly or options.help or options.version:
         return
-    if any(_started(path) for path in _chosen(options.file_or_dir)):
-        early_config.stash[FORGE] = Forge(live=options.capture == "no")
+    if any(_started(path) for path in chosen(options.file_or_dir)):
+        early_config.stash[FORGE] = Forge(live=getattr(options, "capture", "no") == "no")
 
 
-def _chosen(words: Sequence[str]) -> list[Path]:
+def chosen(words: Sequence[str]) -> list[Path]:
     """The kata files that a command line's words lead to, by a first look."""
     if not words and Path.cwd() == outline.ROOT:
         return []  # `pytest` alone runs the kit's own tests
@@ -44,8 +45,8 @@ def _chosen(words: Sequence[str]) -> list[Path]:
 
 
 def _started(path: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return not outline.untouched(path.stem, path.read_bytes())
+    with contextlib.suppress(Unreadable):
+        return not outline.untouched(path.stem, read(path))
     return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ import pytest
 
 from harness import outline, stubs
 from harness.outline import CheckOutline
+from harness.plugin import chosen
+from harness.source import Unreadable, read
 
 if TYPE_CHECKING:
     from harness.plugin.run import Run
@@ -32,7 +35,7 @@ def run_of(config: pytest.Config) -> Run:
 def summary_of(config: pytest.Config) -> Summary:
     """What the closing summary has heard so far."""
     if SUMMARY not in config.stash:
-        config.stash[SUMMARY] = Summary(config.getoption("--kata-seed"), config.option.verbose < 0)
+        config.stash[SUMMARY] = Summary(config)
         config.pluginmanager.register(config.stash[SUMMARY], "kata-summary")
     return config.stash[SUMMARY]
 
@@ -86,7 +89,9 @@ class KataFile(pytest.File):
         if not outline.is_kata(name):
             return
         summary_of(self.config)
-        source = self.path.read_bytes()
+        source = b""
+        with contextlib.suppress(Unreadable):  # the checks will say so
+            source = read(self.path)
         self.untouched = outline.untouched(name, source)
         kata = outline.outline(name)
         line = stubs.defined_at(source, kata.functions[0]) or 0
@@ -108,10 +113,18 @@ class CheckItem(pytest.Item):
             summary.note(self, "not started")
             self.skip("not started")
         run = run_of(self.config)
-        outcome = run.outcome(self)
+        try:
+            outcome = run.outcome(self)
+        except Unreadable as why:
+            told = summary.note(self, "failed")
+            if told:
+                self.skip(f"not run: {why}")
+            raise Failed(f"katas/{self.path.name}: {why}", str(why)) from None
         summary.note(self, outcome.outcome)
         if outcome.prints:
             self.add_report_section("call", "stdout", outcome.prints)
+        if outcome.outcome == "not started":
+            self.skip("not started")
         if outcome.repeats:
             self.skip(f"not run: {outcome.says}")
         if outcome.outcome == "failed" and outcome.level == "follow-up":
@@ -164,14 +177,18 @@ class KataPdb:
 class Summary:
     """The quiet word for what is not started, and the closing summary."""
 
-    def __init__(self, seed: int, quiet: bool) -> None:
-        self._seed, self._word = seed, "s" if quiet else "not started"
+    def __init__(self, config: pytest.Config) -> None:
+        self._seed = config.getoption("--kata-seed")
+        self._word = "s" if config.option.verbose < 0 else "not started"
+        self._missing = [path.name for path in chosen(config.args) if not path.is_file()]
         self._quiet: set[str] = set()
         self._outcomes: dict[str, dict[CheckOutline, str]] = {}
 
-    def note(self, item: CheckItem, outcome: str) -> None:
-        """Hear how a check went."""
-        self._outcomes.setdefault(item.path.stem, {})[item.check] = outcome
+    def note(self, item: CheckItem, outcome: str) -> bool:
+        """Hear how a check went; whether it is not the first of its kata."""
+        outcomes = self._outcomes.setdefault(item.path.stem, {})
+        outcomes[item.check] = outcome
+        return len(outcomes) > 1
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         """`not started` once a kata instead of a letter for each of its checks."""
@@ -194,7 +211,9 @@ class Summary:
         terminalreporter.write_line(f"seed {self._seed} (other inputs: --kata-seed N)")
         for line in self._partly():
             terminalreporter.write_line(line)
-        terminalreporter.write_line(_standing(states))
+        for name in self._missing:
+            terminalreporter.write_line(f"katas/{name} is missing: git checkout katas/{name} brings the stub back")
+        terminalreporter.write_line(_standing(states, len(self._missing)))
 
     def _open(self, passing: list[str]) -> Iterator[str]:
         """The follow-ups of katas that pass: while the core fails they say nothing."""
@@ -219,10 +238,10 @@ def _state(outcomes: dict[CheckOutline, str]) -> str:
     return "passing" if core <= {"passed"} else "failing"
 
 
-def _standing(states: dict[str, str]) -> str:
+def _standing(states: dict[str, str], missing: int) -> str:
     """`1 of 6 passing · 1 failing · 4 not started · next: split_heads`."""
     count = {state: list(states.values()).count(state) for state in ("passing", "failing", "not started")}
-    parts = [f"{count['passing']} of {len(states)} passing"]
+    parts = [f"{count['passing']} of {len(states) + missing} passing"]
     parts += [f"{count[state]} {state}" for state in ("failing", "not started") if count[state]]
     waiting = [name for state in ("failing", "not started") for name in outline.names() if states.get(name) == state]
     return " · ".join(parts + ([f"next: {waiting[0]}"] if waiting else []))

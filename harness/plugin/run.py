@@ -11,16 +11,17 @@ import pytest
 import pytest_timeout
 
 from harness import forge, outline, registry, wire
-from harness.grade import Grading, read
+from harness.grade import Grading
 from harness.judge import UNLIMITED, Judge, Limits
 from harness.model import Outcome, Raised
 from harness.plugin import FORGE
+from harness.source import read
 
 
 def start(config: pytest.Config) -> Run:
     """A judge over the warm parent that the plugin started early, or over a new one. A debugger gets no deadline."""
     if FORGE not in config.stash:
-        config.stash[FORGE] = forge.Forge(live=config.getoption("capture") == "no")
+        config.stash[FORGE] = forge.Forge(live=config.getoption("capture", "no") == "no")
     gc.freeze()  # what is loaded by now is no garbage: pytest's collections at the end need not look through it
     limits = UNLIMITED if pytest_timeout.is_debugging() else Limits()
     return Run(Judge(limits, config.stash[FORGE]), config.getoption("--kata-seed"), config.stash[FORGE].live)

@@ -11,7 +11,7 @@ import pytest
 from harness.outline import ROOT
 
 ROWS = (
-    {"stubs", "forge", "model", "wire"},
+    {"stubs", "source", "forge", "model", "wire"},
     {"outline", "line", "grids", "answers", "probe", "influence", "worker", "report"},
     {"serve", "judge", "expect"},
     {"moves"},
@@ -63,7 +63,7 @@ def test_who_may_do_what() -> None:
 
 
 def test_an_untouched_run_needs_the_standard_library_alone() -> None:
-    light = [ROOT / "harness" / name for name in ("outline.py", "stubs.py", "forge.py")]
+    light = [ROOT / "harness" / name for name in ("outline.py", "stubs.py", "source.py", "forge.py")]
     heavy = {"numpy", "harness.wire", "harness.model", "harness.grade", "harness.judge", "harness.report"}
     for path in [*light, *(ROOT / "harness" / "plugin").glob("[!r]*.py")]:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

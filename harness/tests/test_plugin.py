@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -254,6 +257,60 @@ def test_where_there_is_no_fork(project: Project) -> None:
     done = project.pytest("katas/", KATA_WORKER="spawn")
     assert "reversed_mask" in done.stdout
     assert "1 of 6 passing · 1 failing · 4 not started" in last_line(done)
+
+
+def test_an_unreadable_kata_is_one_failure_and_a_missing_one_is_said(project: Project) -> None:
+    (project.folder / "katas" / "causal_mask.py").unlink()
+    (project.folder / "katas" / "split_heads.py").unlink()
+    os.mkfifo(project.folder / "katas" / "split_heads.py")
+    done = project.pytest("katas/")
+    assert "katas/causal_mask.py is missing: git checkout katas/causal_mask.py" in done.stdout
+    assert f"0 of {len(outline.names())} passing" in last_line(done)
+    (project.folder / "katas" / "split_heads.py").unlink()
+    (project.folder / "katas" / "split_heads.py").write_text("#" * (2 << 20))
+    done = project.pytest("katas/")
+    assert done.returncode == 1
+    assert "katas/split_heads.py: is too large" in done.stdout
+    assert done.stdout.count("FAILED katas/split_heads.py") == 1
+
+
+def scratch_folders(folder: Path) -> list[Path]:
+    """What runs with TMPDIR set to that folder have left there; the warm parent needs a moment to clean up."""
+    for _ in range(50):
+        left = list(folder.glob("kata-*"))
+        if not left:
+            return []
+        time.sleep(0.1)
+    return left
+
+
+def test_no_process_and_no_folder_is_left_over(project: Project, tmp_path: Path) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    project.solve("causal_mask")
+    assert project.pytest("katas/", TMPDIR=str(temporary)).returncode == 0
+    assert scratch_folders(temporary) == []
+    assert project.pytest("katas/", "--no-such-option", TMPDIR=str(temporary)).returncode == 4
+    assert scratch_folders(temporary) == []
+    loop = "import os, pathlib\npathlib.Path({!r}).write_text(str(os.getpid()))\nwhile True: pass\n"
+    project.kata("causal_mask", loop.format(str(tmp_path / "pid")))
+    words = [sys.executable, "-m", "pytest", "katas/causal_mask.py"]
+    running = subprocess.Popen(
+        words, cwd=project.folder, env={**os.environ, "TMPDIR": str(temporary)}, stdout=subprocess.DEVNULL
+    )
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        time.sleep(0.05)
+    running.kill()
+    running.wait()
+    assert scratch_folders(temporary) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_without_capture_or_timeout_plugins(project: Project) -> None:
+    project.solve("causal_mask")
+    for words in (("-p", "no:capture"), ("-p", "no:cacheprovider")):
+        assert project.pytest("katas/causal_mask.py", *words).returncode == 0, words
 
 
 def test_other_files_in_katas_are_left_alone(project: Project) -> None:

@@ -239,12 +239,8 @@ name(
     look="what wv is applied to",
 )
 says = "the padding is ignored: padded memory gets its share of the weights"
-name(
-    "padding_ignored",
-    says,
-    ("if memory_padding is not None:", "if False:"),
-    look="whether memory_padding reaches the scores",
-)
+form = ("if memory_padding is not None:", "if False:")
+name("padding_ignored", says, form, look="whether memory_padding reaches the scores")
 name(
     "padding_inverted",
     "the padding is inverted: the real memory is hidden and the padding is read, as if True meant keep",
@@ -269,12 +265,8 @@ name(
     look="the order of mask and softmax",
 )
 says = "the padding of the first batch row is used for all of them"
-name(
-    "padding_of_row_zero",
-    says,
-    (HIDE, HIDE.replace("[:, None, None, :]", "[0]")),
-    look="an index 0 on memory_padding, or a broadcast that loses the batch axis",
-)
+form = (HIDE, HIDE.replace("[:, None, None, :]", "[0]"))
+name("padding_of_row_zero", says, form, look="an index 0 on memory_padding, or a broadcast that loses the batch axis")
 name(
     "memory_normalised",
     "the memory is normalised here too: the encoder has done that already",
@@ -297,12 +289,8 @@ name(
 says = "the residual is missing: x itself must be added to what the attention found"
 name("residual_missing", says, ("return x + projected", "return projected"), look="what is returned")
 says = "the residual adds the normalised x: it must be x as it came in"
-name(
-    "residual_from_norm",
-    says,
-    ("return x + projected", "return normed + projected"),
-    look="which x is added: an x that was overwritten by its norm?",
-)
+form = ("return x + projected", "return normed + projected")
+name("residual_from_norm", says, form, look="which x is added: an x that was overwritten by its norm?")
 says = "the scores are not scaled: they must be divided by sqrt(dh)"
 name("scale_missing", says, (" / q.shape[-1] ** 0.5", ""), look="what follows the product of queries and keys")
 says = "the scores are divided by sqrt(d), the width of the model: it must be dh, the width of one head"
@@ -317,49 +305,23 @@ name(
     look="the axis of the softmax: keys are the last one",
 )
 says = "the output projection is missing: wo is never applied"
-name(
-    "output_projection_missing",
-    says,
-    ('projected = context @ params["wo"]', "projected = context"),
-    look="what happens to the merged heads",
-)
+form = ('projected = context @ params["wo"]', "projected = context")
+name("output_projection_missing", says, form, look="what happens to the merged heads")
 says = "the heads are split by a reshape alone, without a transpose: tokens are mixed into heads"
-name(
-    "heads_reshaped",
-    says,
-    ("x.reshape(B, T, heads, d // heads).transpose(0, 2, 1, 3)", "x.reshape(B, heads, T, d // heads)"),
-    look="the split: reshape to (B, T, H, dh) first, then swap two axes",
-)
+form = ("x.reshape(B, T, heads, d // heads).transpose(0, 2, 1, 3)", "x.reshape(B, heads, T, d // heads)")
+name("heads_reshaped", says, form, look="the split: reshape to (B, T, H, dh) first, then swap two axes")
 says = "the heads are merged without transposing back: rows of different queries are mixed"
-name(
-    "merge_without_transpose",
-    says,
-    ("x.transpose(0, 2, 1, 3).reshape(B, T, H * dh)", "x.reshape(B, T, H * dh)"),
-    look="the merge: swap the axes back before the reshape",
-)
+form = ("x.transpose(0, 2, 1, 3).reshape(B, T, H * dh)", "x.reshape(B, T, H * dh)")
+name("merge_without_transpose", says, form, look="the merge: swap the axes back before the reshape")
 says = "the weights are applied transposed, x @ w.T, the layout of torch's Linear: here they multiply from the right"
-name(
-    "weights_transposed",
-    says,
-    ("check_shapes(x, ", "params = {name: w.T for name, w in params.items()}\n    check_shapes(x, "),
-    look="a .T on the weights",
-    kind="convention",
-)
+form = ("check_shapes(x, ", "params = {name: w.T for name, w in params.items()}\n    check_shapes(x, ")
+name("weights_transposed", says, form, look="a .T on the weights", kind="convention")
 ROOT = "(x - mean) / np.sqrt(variance + 1e-5)"
 says = "the variance of the layer norm is the unbiased one (ddof=1), which divides by d - 1"
-name(
-    "ddof_1",
-    says,
-    ("x.var(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True, ddof=1)"),
-    look="ddof, or a library's default",
-)
+form = ("x.var(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True, ddof=1)")
+name("ddof_1", says, form, look="ddof, or a library's default")
 says = "the epsilon of the layer norm is added to the standard deviation, outside the root, instead of to the variance"
 name("epsilon_outside_root", says, (ROOT, "(x - mean) / (np.sqrt(variance) + 1e-5)"), look="the layer norm")
 says = "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first"
-name(
-    "mean_not_subtracted",
-    says,
-    (ROOT, "x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)"),
-    look="the layer norm",
-    kind="convention",
-)
+form = (ROOT, "x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)")
+name("mean_not_subtracted", says, form, look="the layer norm", kind="convention")

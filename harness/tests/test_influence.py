@@ -24,6 +24,7 @@ KATA, SOLUTION = registry.kata("pre_ln_block"), registry.solution("pre_ln_block"
 DIRECTIONS = {
     "reversed_mask": "reversed",
     "no_mask": "no mask",
+    "mask_multiplied": "no mask",
     "diagonal_blocked": "diagonal blocked",
     "inverted_polarity": "inverted",
     "one_future_key_leaks": "leaks",
@@ -34,7 +35,13 @@ PAIRS = [
     for (a, one), (b, other) in itertools.combinations(FORMS, 2)
     if a != b and {a, b} & set(DIRECTIONS) and not SOLUTION.places(one) & SOLUTION.places(other)
 ]
-HIDDEN = {"no_mask", "inverted_polarity", "attention_lost"}  # beside these a reversed mask is none, or has no effect
+HIDDEN = {
+    "no_mask",
+    "mask_multiplied",
+    "mask_times_infinity",
+    "inverted_polarity",
+    "attention_lost",
+}  # beside these a reversed mask is none, or has no effect
 REVERSED = {"diagonal_blocked", "inverted_polarity"}  # together: exactly the reversed mask
 
 

@@ -112,8 +112,9 @@ def unchanged(ask: Function, right: Right, cases: Iterable[Case]) -> None:
 
 def repeats(ask: Function, right: Right, case: Case, times: int = 5) -> None:
     """The same call gives the same, right answer every time."""
-    for number, (call, answer) in enumerate(ask.each([case] * times), start=1):
-        same(call, answer, right(*case), f"This is call number {number} with the same arguments." if number > 1 else "")
+    answers, want = ask.each([case] * times), right(*case)
+    for number, (call, answer) in enumerate(answers, start=1):
+        same(call, answer, want, f"This is call number {number} with the same arguments." if number > 1 else "")
 
 
 def silent(ask: Function, right: Right, cases: Iterable[Case]) -> None:

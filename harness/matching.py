@@ -122,12 +122,16 @@ def _changed(call: Call, args: Sequence[Any]) -> Iterable[str]:
 
 
 def fit(functions: Any, evidence: list[Evidence]) -> Fit:
-    """How patched code explains the wrong answers as a whole. Blanks count for nothing, and must be few."""
+    """How patched code explains the wrong answers as a whole. Blanks count for nothing, and must be few.
+
+    A call that contradicts moves to the front of `evidence`: it will tell the next patch apart as well.
+    """
     matches: list[Match] = []
     left = 0.0
-    for e in evidence:
+    for index, e in enumerate(evidence):
         one = _compare(e, _give(functions, e.call, e.args, bool(e.answer.changed)))
         if one.match == "contradicts":
+            evidence.insert(0, evidence.pop(index))
             return one
         matches.append(one.match)
         left = max(left, one.left)

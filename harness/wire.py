@@ -36,11 +36,11 @@ class Handle:
 
 def pack(value: Any, keep: Callable[[Any], Handle] | None = None) -> bytes:
     """The bytes of a value; `keep` takes in what cannot cross and names it."""
-    buffers: list[bytes] = []
-    head = json.dumps(_encode(value, buffers, keep)).encode()
+    writer = _Writer(keep)
+    head = json.dumps(writer.encode(value)).encode()
     parts = [struct.pack("<Q", len(head)), head]
     size = 8 + len(head)
-    for buffer in buffers:
+    for buffer in writer.buffers:
         parts += [b"\0" * (-size % ALIGN), buffer]
         size += -size % ALIGN + len(buffer)
     return b"".join(parts)
@@ -58,41 +58,58 @@ def unpack(data: bytes | bytearray, find: Callable[[int], Any] | None = None) ->
         raise WireError(f"not a value: {type(error).__name__}") from None
 
 
-def _encode(value: Any, buffers: list[bytes], keep: Callable[[Any], Handle] | None) -> Any:
-    kind = type(value)
-    if value is None or kind in (bool, int, float, str):
-        return value
-    if kind is list:
-        return [_encode(item, buffers, keep) for item in value]
-    if kind is tuple:
-        return {"tuple": [_encode(item, buffers, keep) for item in value]}
-    if kind is dict:
-        return {"dict": [[_encode(k, buffers, keep), _encode(v, buffers, keep)] for k, v in value.items()]}
-    if kind is np.ndarray and value.dtype.kind in "biufc":
-        return {"array": _encode_array(value, buffers)}
-    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
-        buffers.append(value.tobytes())
-        return {"scalar": [value.dtype.str, len(buffers[-1])]}
-    if kind is np.random.Generator:
-        return {"generator": value.bit_generator.state}
-    handle = value if kind is Handle else keep(value) if keep else None
-    if handle is None:
-        raise TypeError(f"{kind.__name__} cannot cross the wire")
-    return {"handle": [handle.id, handle.type, handle.text]}
+class _Writer:
+    """Turns a value into JSON, and its arrays into buffers, each array once."""
 
+    def __init__(self, keep: Callable[[Any], Handle] | None) -> None:
+        self.buffers: list[bytes] = []
+        self._keep = keep
+        self._seen: dict[int, int] = {}
 
-def _encode_array(value: Array, buffers: list[bytes]) -> list[Any]:
-    if value.size > MAX_ELEMENTS:
-        raise ValueError(f"an array of shape {value.shape} is too large")
-    steps = [s * (n - 1) for n, s in zip(value.shape, value.strides, strict=True)]
-    low, high = sum(min(0, s) for s in steps), sum(max(0, s) for s in steps) + value.itemsize
-    strides: list[int] | None = None
-    if value.size == 0 or value.flags.c_contiguous or high - low > 2 * value.nbytes:
-        buffers.append(value.tobytes())
-    else:  # the memory as it lies, so that the other side sees the same layout
-        strides = list(value.strides)
-        buffers.append(ctypes.string_at(value.ctypes.data + low, high - low))
-    return [value.dtype.str, value.shape, strides, -low, len(buffers[-1]), bool(value.flags.writeable)]
+    def encode(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is np.ndarray and value.dtype.kind in "biufc":
+            if id(value) in self._seen:
+                return {"again": self._seen[id(value)]}
+            self._seen[id(value)] = len(self._seen)
+            return {"array": self._array(value)}
+        if value is None or kind in (bool, int, float, str):
+            return value
+        if kind is list:
+            return [self.encode(item) for item in value]
+        if kind is tuple:
+            return {"tuple": [self.encode(item) for item in value]}
+        if kind is dict:
+            return {"dict": [[self.encode(k), self.encode(v)] for k, v in value.items()]}
+        return self._other(value)
+
+    def _other(self, value: Any) -> dict[str, Any]:
+        if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+            self.buffers.append(value.tobytes())
+            return {"scalar": [value.dtype.str, len(self.buffers[-1])]}
+        if type(value) is np.random.Generator:
+            return {"generator": value.bit_generator.state}
+        handle = value if type(value) is Handle else self._keep(value) if self._keep else None
+        if handle is None:
+            raise TypeError(f"{type(value).__name__} cannot cross the wire")
+        return {"handle": [handle.id, handle.type, handle.text]}
+
+    def _array(self, value: Array) -> list[Any]:
+        if value.size > MAX_ELEMENTS:
+            raise ValueError(f"an array of shape {value.shape} is too large")
+        if value.size == 0 or value.flags.c_contiguous:
+            return self._plain(value)
+        steps = [s * (n - 1) for n, s in zip(value.shape, value.strides, strict=True)]
+        low, high = sum(min(0, s) for s in steps), sum(max(0, s) for s in steps) + value.itemsize
+        if high - low > 2 * value.nbytes:
+            return self._plain(value)
+        # the memory as it lies, so that the other side sees the same layout
+        self.buffers.append(ctypes.string_at(value.ctypes.data + low, high - low))
+        return [value.dtype.str, value.shape, list(value.strides), -low, high - low, bool(value.flags.writeable)]
+
+    def _plain(self, value: Array) -> list[Any]:
+        self.buffers.append(value.tobytes())
+        return [value.dtype.str, value.shape, None, 0, value.nbytes, bool(value.flags.writeable)]
 
 
 class _Reader:
@@ -100,6 +117,7 @@ class _Reader:
 
     def __init__(self, data: bytes | bytearray, start: int, find: Callable[[int], Any] | None) -> None:
         self._data, self._at, self._find = memoryview(data), start, find
+        self._arrays: list[tuple[list[Any], memoryview]] = []
 
     def _buffer(self, size: int) -> memoryview:
         start = self._at + (-self._at % ALIGN)
@@ -119,7 +137,11 @@ class _Reader:
         if tag == "dict":
             return {self.decode(k): self.decode(v) for k, v in body}
         if tag == "array":
-            return self._array(*body)
+            self._arrays.append((body, self._buffer(body[4])))
+            return _array(self._arrays[-1][1], *body)
+        if tag == "again":  # memory of its own: what one call writes into must not reach the next
+            described, buffer = self._arrays[body]
+            return _array(memoryview(bytearray(buffer)), *described)
         if tag == "scalar":
             return np.frombuffer(self._buffer(body[1]), _dtype(body[0]))[0]
         if tag == "generator":
@@ -128,21 +150,21 @@ class _Reader:
             return self._find(body[0]) if self._find else Handle(int(body[0]), str(body[1]), str(body[2]))
         raise WireError(f"unknown tag {tag!r}")
 
-    def _array(
-        self, dtype: str, shape: list[int], strides: list[int] | None, offset: int, size: int, write: bool
-    ) -> Array:
-        count = 1
-        for length in shape:
-            count *= length
-        if count > MAX_ELEMENTS:
-            raise WireError(f"an array of {count} elements is too large")
-        buffer = self._buffer(size)
-        value: Array = np.ndarray(
-            tuple(shape), _dtype(dtype), buffer, offset if strides else 0, tuple(strides) if strides else None
-        )
-        if value.flags.writeable:
-            value.flags.writeable = write
-        return value
+
+def _array(
+    buffer: memoryview, dtype: str, shape: list[int], strides: list[int] | None, offset: int, size: int, write: bool
+) -> Array:
+    count = 1
+    for length in shape:
+        count *= length
+    if count > MAX_ELEMENTS:
+        raise WireError(f"an array of {count} elements is too large")
+    value: Array = np.ndarray(
+        tuple(shape), _dtype(dtype), buffer, offset if strides else 0, tuple(strides) if strides else None
+    )
+    if value.flags.writeable:
+        value.flags.writeable = write
+    return value
 
 
 def _dtype(text: str) -> np.dtype[Any]:

@@ -41,6 +41,14 @@ def test_arrays_keep_values_dtype_strides_and_writability(name: str) -> None:
     assert again.flags.writeable == array.flags.writeable
 
 
+def test_an_array_sent_twice_arrives_as_two() -> None:
+    turned = LAYOUTS["transposed"]
+    first, second = wire.unpack(bytearray(wire.pack([turned, turned])))
+    assert first.strides == second.strides == turned.strides
+    first[:] = -1
+    assert (second == turned).all()
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner),

@@ -104,6 +104,8 @@ def forge(control: socket.socket, scratch: str) -> None:
             (pid,) = struct.unpack("<q", message[1:])
             control.sendall(struct.pack("<q", _end(pid, GRACE) if pid in workers else 0))
             workers.discard(pid)
+    for pid in workers:  # all at once, then wait for each
+        _kill_group(pid)
     for pid in workers:
         _end(pid, 0.0)
     shutil.rmtree(scratch, ignore_errors=True)
@@ -130,15 +132,20 @@ def _end(pid: int, grace: float) -> int:
     while not ended and time.monotonic() < end:
         time.sleep(0.001)
         ended, status = os.waitpid(pid, os.WNOHANG)
-    for kill in (os.killpg, os.kill) if not ended else (os.killpg,):
-        try:
-            kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
+    _kill_group(pid)
     if not ended:
+        os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
         os.waitpid(pid, 0)
         return KILLED
     return os.waitstatus_to_exitcode(status)
+
+
+def _kill_group(pid: int) -> None:
+    """Kill what a worker started, and the worker: it leads its group, which may outlive it."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
 
 
 def connect(port: int, token: str) -> NoReturn:

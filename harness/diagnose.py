@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness import matching, registry
+from harness.kata import Form, Kata, Mistake
 from harness.matching import Evidence, Fit, Record
-from harness.model import Form, Kata, Mistake, Named, Outcome
+from harness.model import Named, Outcome
 
 EXACT = 10.0
 SIFTED = 4

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from harness import expect, outline, probe, registry, stubs
 from harness.judge import Judge, Session
-from harness.model import Answer, Call, Check, Kata, Outcome, Raised, Report, Verdict, Wrong
+from harness.kata import Check, Kata
+from harness.model import Answer, Call, Outcome, Raised, Report, Verdict, Wrong
 from harness.source import Unreadable, read
 
 if TYPE_CHECKING:

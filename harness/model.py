@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 Level = Literal["core", "follow-up"]
@@ -132,74 +132,6 @@ class Submission:
         if name not in self.signatures:
             raise AttributeError(name)
         return Function(name, self.signatures[name].names, self.ask)
-
-
-CheckFunction = Callable[[Submission, Any, Any], None]
-Form = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Check:
-    """One hidden check: `function(submission, reference, rng)` raises Wrong or returns."""
-
-    name: str
-    title: str
-    level: Level
-    function: CheckFunction
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A named mistake: patches that turn the solution into it, and the words for it.
-
-    `forms` are the ways to make the same mistake, each a tuple of (old, new) replacements in the solution's source,
-    where `old` must stand exactly once. `says` is one sentence; `look` is where to look.
-    """
-
-    name: str
-    says: str
-    look: str
-    forms: tuple[Form, ...]
-    kind: Kind = "fault"
-    level: Level = "core"
-
-
-@dataclass
-class Kata:
-    """One kata as its checks file declares it; the registry gives it the file's name."""
-
-    track: int
-    minutes: int
-    functions: tuple[str, ...]
-    name: str = ""
-    checks: list[Check] = field(default_factory=list)
-    mistakes: list[Mistake] = field(default_factory=list)
-
-    def core(self, function: CheckFunction) -> CheckFunction:
-        """Declare a check that decides pass or fail; its docstring is the sentence that the person reads."""
-        return self._add(function, "core")
-
-    def follow_up(self, function: CheckFunction) -> CheckFunction:
-        """Declare a check of what an interviewer asks next; it never turns a pass into a fail."""
-        return self._add(function, "follow-up")
-
-    def _add(self, function: CheckFunction, level: Level) -> CheckFunction:
-        title = " ".join((function.__doc__ or "").split())
-        self.checks.append(Check(function.__name__, title, level, function))
-        return function
-
-    def mistake(
-        self,
-        name: str,
-        says: str,
-        *forms: Form | tuple[str, str],
-        look: str,
-        kind: Kind = "fault",
-        level: Level = "core",
-    ) -> None:
-        """Catalogue a mistake. A form is one (old, new) pair, or a tuple of such pairs."""
-        whole = tuple(((form,) if isinstance(form[0], str) else form) for form in forms)
-        self.mistakes.append(Mistake(name, says, look, whole, kind, level))
 
 
 @dataclass(frozen=True)

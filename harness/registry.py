@@ -9,7 +9,8 @@ from functools import cache
 from types import CodeType, SimpleNamespace
 from typing import Any
 
-from harness.model import Form, Kata, Signature
+from harness.kata import Form, Kata
+from harness.model import Signature
 from harness.outline import SOLUTIONS, names
 
 

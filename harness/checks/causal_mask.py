@@ -8,7 +8,8 @@ import numpy as np
 
 from harness import expect, grids
 from harness.influence import reading
-from harness.model import Kata, Submission, Wrong
+from harness.kata import Kata
+from harness.model import Submission, Wrong
 from harness.probe import Rng
 from harness.wire import Array
 

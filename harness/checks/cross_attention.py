@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from harness import expect
-from harness.model import Kata, Submission
+from harness.kata import Kata
+from harness.model import Submission
 from harness.moves import moves, stays
 from harness.probe import Rng, normal, tokens, weights
 from harness.wire import Array

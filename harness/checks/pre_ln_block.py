@@ -8,7 +8,8 @@ import numpy as np
 
 from harness import expect, grids
 from harness.influence import closed_layers, closed_map, passing
-from harness.model import Answer, Call, Kata, Submission, Wrong
+from harness.kata import Kata
+from harness.model import Answer, Call, Submission, Wrong
 from harness.moves import moves
 from harness.probe import Rng, normal, tokens, weights, whole
 from harness.wire import Array

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from harness import expect, grids, probe
-from harness.model import Call, Kata, Submission, Wrong
+from harness.kata import Kata
+from harness.model import Call, Submission, Wrong
 from harness.probe import Rng
 from harness.wire import Array
 

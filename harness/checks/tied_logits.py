@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from harness import expect, grids
-from harness.model import Answer, Call, Kata, Submission, Wrong
+from harness.kata import Kata
+from harness.model import Answer, Call, Submission, Wrong
 from harness.moves import moves
 from harness.probe import Rng, normal, tokens, whole
 

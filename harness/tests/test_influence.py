@@ -18,7 +18,8 @@ from harness.influence import (
     closed_rows,
     reading,
 )
-from harness.model import Answer, Form, Raised, Submission, Wrong
+from harness.kata import Form
+from harness.model import Answer, Raised, Submission, Wrong
 
 KATA, SOLUTION = registry.kata("pre_ln_block"), registry.solution("pre_ln_block")
 DIRECTIONS = {

@@ -11,8 +11,8 @@ import pytest
 from harness.outline import ROOT
 
 ROWS = (
-    {"stubs", "source", "forge", "model", "wire"},
-    {"outline", "line", "grids", "answers", "probe", "influence", "worker", "report"},
+    {"stubs", "source", "forge", "model", "wire", "clock"},
+    {"kata", "outline", "line", "grids", "answers", "probe", "influence", "worker", "report"},
     {"serve", "judge", "expect"},
     {"moves"},
     {"checks"},

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import outline, registry
-from harness.model import Mistake
+from harness.kata import Mistake
 from harness.tests.conftest import Grade
 
 VARIANTS = Path(__file__).parent / "variants"

@@ -13,12 +13,14 @@ from harness.outline import ROOT
 ROWS = (
     {"stubs", "source", "forge", "model", "wire", "clock"},
     {"kata", "outline", "line", "grids", "answers", "probe", "influence", "worker", "report"},
-    {"serve", "judge", "expect"},
-    {"moves"},
+    {"serve", "judge", "expect", "history", "symptoms", "clarify", "families"},
+    {"moves", "attempts", "schedule", "interview"},
     {"checks"},
     {"registry", "matching"},
-    {"diagnose"},
+    {"diagnose", "examples", "plant"},
     {"grade"},
+    {"practice", "mock"},
+    {"debrief"},
     {"plugin", "cli"},
     {"__main__"},
 )

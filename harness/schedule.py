@@ -1,0 +1,115 @@
+"""When to practise which kata again: five boxes, as Leitner had them, over the graded facts of the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+
+from harness.history import Event
+
+DAYS = (1, 2, 4, 7, 14)
+RULE = """\
+Every kata lies in a box. The first pass of an attempt moves it one box up; with a
+hint, or over the par time in a mock, it stays where it is (in box 1 at least); after
+a failed mock, or after the solution was shown, it goes back to box 1. The boxes come
+due after 1, 2, 4, 7 and 14 days. What to do next: first what fails, then what is due
+(the longest first), then what is new, in order."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the history tells of one kata. `box` is 0 before the first pass, `moved` the (local) day it was put there."""
+
+    kata: str
+    attempts: int = 0
+    box: int = 0
+    last: date | None = None
+    moved: date | None = None
+    best: float | None = None
+    hints: int = 0
+    asked: int = 0
+    shown: bool = False
+    passed: bool = False
+    tried: bool = False
+    digest: str = ""
+    verdict: str = ""
+    mistakes: tuple[str, ...] = ()
+
+    @property
+    def due(self) -> date | None:
+        """The day it should be practised again; None before the first pass."""
+        return self.moved + timedelta(DAYS[self.box - 1]) if self.moved and self.box else None
+
+
+def standings(events: Iterable[Event], names: Iterable[str]) -> dict[str, Standing]:
+    """Where every kata stands after these events."""
+    found = {name: Standing(name) for name in names}
+    for event in events:
+        name = event.get("kata")
+        if isinstance(name, str) and name in found:
+            found[name] = step(found[name], event)
+    return found
+
+
+def step(now: Standing, event: Event) -> Standing:
+    """One event's effect on its kata. Events: check, hint, solution, reset, restore, interviewed."""
+    match event["event"]:
+        case "reset" | "restore":
+            return replace(now, hints=0, asked=0, shown=False, passed=False, tried=False)
+        case "hint":
+            return replace(now, hints=now.hints + 1)
+        case "solution":
+            return replace(now, asked=now.asked + 1, shown=now.shown or bool(event.get("shown")))
+        case "check":
+            return _checked(now, event)
+        case "interviewed":
+            return _interviewed(now, event)
+    return now
+
+
+def _checked(now: Standing, event: Event) -> Standing:
+    now = replace(
+        now,
+        attempts=now.attempts + (not now.tried),
+        tried=True,
+        digest=str(event.get("digest", "")),
+        verdict=str(event.get("verdict", "")),
+        mistakes=tuple(map(str, event.get("mistakes", ()))),
+        last=_day(event),
+    )
+    if now.passed or now.verdict not in ("pass", "strong"):
+        return now
+    return replace(now, passed=True, box=_moved(now.box, now.shown, now.hints > 0), moved=now.last)
+
+
+def _interviewed(now: Standing, event: Event) -> Standing:
+    """A mock's result: `verdict`, `seconds` used for this kata, `par` in seconds, `hints` taken."""
+    passed, seconds = event.get("verdict") in ("pass", "strong"), float(event.get("seconds", 0))
+    slow = seconds > float(event.get("par", seconds))
+    best = min(seconds, now.best or seconds) if passed else now.best
+    box = _moved(now.box, not passed, slow or bool(event.get("hints")))
+    return replace(now, attempts=now.attempts + 1, box=box, best=best, last=_day(event), moved=_day(event))
+
+
+def _moved(box: int, back: bool, stay: bool) -> int:
+    return 1 if back else max(1, box if stay else min(box + 1, len(DAYS)))
+
+
+def _day(event: Event) -> date:
+    return datetime.fromisoformat(event["at"]).astimezone().date()
+
+
+def suggestion(standings: Mapping[str, Standing], states: Mapping[str, str], today: date) -> tuple[str, str]:
+    """What to do next, as (kata, why): why is 'failing', 'due', 'new', or '' when all is done for today.
+
+    `states` holds what stands in katas/ now: 'todo', 'failing', 'broken', 'passing' or 'strong'.
+    """
+    failing = [name for name, state in states.items() if state in ("failing", "broken")]
+    if failing:
+        return max(failing, key=lambda name: standings[name].last or date.min), "failing"
+    due = [s for s in standings.values() if s.due and s.due <= today]
+    if due:
+        return min(due, key=lambda s: s.due or today).kata, "due"
+    new = [name for name, state in states.items() if state == "todo" and not standings[name].box]
+    return (new[0], "new") if new else ("", "")

@@ -1,7 +1,7 @@
 """The record of everything done: one JSON object a line, appended and never rewritten. Standard library alone.
 
 Every event has `v` (the version, 1), `at` (UTC), `event` (what happened) and its own facts. A line that is torn or
-strange is left where it is and passed over. What cannot be written is kept in memory, and `problem` says why.
+strange is left where it is and passed over. What cannot be written is kept in `unsaved`, and `problem` says why.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class History:
         self.path = self.folder / "history.jsonl"
         self.problem = ""
         self.damaged: tuple[int, ...] = ()
-        self._unsaved: list[Event] = []
+        self.unsaved: list[Event] = []
         self._seen: tuple[int, int] | None = None
         self._events: list[Event] = []
         self._locked = False
@@ -49,7 +49,7 @@ class History:
         seen = self._stat()
         if seen != self._seen:
             self._seen, (self._events, self.damaged) = seen, self._read()
-        return [e for e in (*self._events, *self._unsaved) if not kinds or e["event"] in kinds]
+        return [e for e in (*self._events, *self.unsaved) if not kinds or e["event"] in kinds]
 
     def append(self, event: str, **facts: Any) -> Event:
         """Add an event. It is on the disk when this returns, or `problem` says why not."""
@@ -61,7 +61,7 @@ class History:
                 self._write(json.dumps(whole, ensure_ascii=True).encode() + b"\n")
         except OSError as error:
             self.problem = f"{self.path}: {error.strerror or error}"
-            self._unsaved.append(whole)
+            self.unsaved.append(whole)
         return whole
 
     @contextlib.contextmanager

@@ -152,7 +152,9 @@ def test_a_seed_replays_and_answers_for_known_lengths_fail(project: Project) -> 
         (["grade", "x.py", "--kata", "../../x"], "there is no kata"),
         (["grade", "x.py", "--seed", "-1"], "whole number"),
         (["grade", "x.py", "--sed", "1"], "unrecognized arguments"),
-        (["nonsense"], "invalid choice"),
+        (["nonsense"], "kata --help lists them"),
+        (["grad"], "did you mean grade?"),
+        (["causal_mask"], "kata check causal_mask"),
     ],
 )
 def test_usage_errors_exit_with_2(project: Project, words: list[str], says: str) -> None:

@@ -1,0 +1,78 @@
+"""What the commands share: their parsers, the names of katas, and the word about what could not be saved."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from harness import outline
+from harness.history import History
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+Run: TypeAlias = Callable[[argparse.Namespace], int]
+
+
+class Usage(Exception):
+    """A command that was asked for something that there is not; the text says what to type instead."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help begins with examples."""
+
+    examples: Sequence[str] = ()
+
+    def format_help(self) -> str:
+        """The examples, then what argparse makes of the rest."""
+        return "\n".join(["examples:", *(f"  {line}" for line in self.examples), "", super().format_help()])
+
+    def error(self, message: str) -> None:  # type: ignore[override]  # main prints it
+        """Say what is wrong, and nothing else."""
+        raise Usage(message)
+
+
+def command(
+    commands: Commands, name: str, run: Run, help: str, examples: Sequence[str], description: str = "", epilog: str = ""
+) -> Parser:
+    """Add a command; what it takes is added to the parser that comes back."""
+    parser = commands.add_parser(
+        name,
+        help=help,
+        description=description or f"{help[:1].upper()}{help[1:]}.",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.examples = examples
+    parser.set_defaults(run=run)
+    return parser
+
+
+def pick(word: str) -> str:
+    """The kata that a word means: its name, an unambiguous beginning or part of it, or its file."""
+    names, path = outline.names(), Path(word)
+    word = path.stem if path.suffix == ".py" and outline.is_kata(path.stem) else word
+    if word in names:
+        return word
+    for found in ([n for n in names if n.startswith(word)], [n for n in names if word in n]):
+        if word and len(found) == 1:
+            return found[0]
+        if word and found:
+            raise Usage(f"{word!r} may be {' or '.join(found)}")
+    everyone = f"the katas are {', '.join(names)}"
+    raise Usage(f"there is no kata {word!r}; {meant(word, names, everyone)}")
+
+
+def meant(word: str, known: Iterable[str], otherwise: str) -> str:
+    """The words 'did you mean ...?' when a known word is close, and else the others."""
+    near = difflib.get_close_matches(word, list(known), 1, 0.5)
+    return f"did you mean {near[0]}?" if near else otherwise
+
+
+def not_saved(history: History) -> None:
+    """Say what could not be written down, if anything could not."""
+    if history.problem:
+        what = ", ".join(dict.fromkeys(event["event"] for event in history.unsaved)) or "what was done earlier"
+        print(f"kata: not saved ({what}): {history.problem}", file=sys.stderr)

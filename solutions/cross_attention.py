@@ -86,7 +86,8 @@ def cross_attention(
     q = split_heads(normed @ params["wq"], heads)  # (B, H, T, dh)
     k = split_heads(memory @ params["wk"], heads)  # (B, H, S, dh)
     v = split_heads(memory @ params["wv"], heads)
-    scores = q @ k.swapaxes(-1, -2) / q.shape[-1] ** 0.5  # (B, H, T, S)
+    dh = q.shape[-1]
+    scores = q @ k.swapaxes(-1, -2) / dh**0.5  # (B, H, T, S)
     if memory_padding is not None:
         scores = np.where(memory_padding[:, None, None, :], -np.inf, scores)
     weights = softmax(scores)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect
+from harness import expect, families
+from harness.families import OVER_QUERIES
 from harness.kata import Kata
 from harness.model import Submission
 from harness.moves import moves, stays
@@ -189,7 +190,6 @@ AFTER = f"{SOFTMAX}\n    if memory_padding is not None:\n        "
 BLOCKED = "blocked = np.triu(np.ones(scores.shape[-2:], bool), k=1)"
 ANY = "blocked = blocked if memory_padding is None else blocked | memory_padding[:, None, None, :]"
 EINSUM = ("weights @ v", 'np.einsum("bhts,bhsd->bhtd", weights, v)')  # broadcasts an axis of 1, unlike matmul
-OVER_QUERIES = (SOFTMAX, "weights = softmax(scores.swapaxes(-1, -2)).swapaxes(-1, -2)")
 
 
 def _from(keys: str, values: str) -> tuple[tuple[str, str], ...]:
@@ -208,121 +208,54 @@ name(
     ((HIDE, ADDED), (SOFTMAX, f"{BLOCKED}\n    scores = scores + blocked * -1e9\n    {SOFTMAX}")),
     (SOFTMAX, f"blocked = np.tri(x.shape[1]) == 0\n    scores = np.where(blocked, -np.inf, scores)\n    {SOFTMAX}"),
     look="which mask goes over (T, S) scores: padding alone",
+    hint="What does a causal mask protect, and is the source sentence something that must not be known yet?",
 )
+says = "keys and values come from x, so this is self-attention: the memory is never read"
+hint = "Change the memory alone: what in your result moves?"
 name(
-    "self_attention",
-    "keys and values come from x, so this is self-attention: the memory is never read",
-    _from("x", "x"),
-    _from("normed", "normed"),
-    look="what wk and wv are applied to",
+    "self_attention", says, _from("x", "x"), _from("normed", "normed"), look="what wk and wv are applied to", hint=hint
 )
-name(
-    "query_from_memory",
-    "the queries come from the memory: it is the decoder's x that asks",
-    (NORM, "normed = memory"),
-    (NORM, "normed = layer_norm(memory)"),
-    look="what wq is applied to",
-)
-name(
-    "roles_exchanged",
-    "the roles are exchanged: the memory asks and x answers",
-    ((NORM, "normed = memory"), *_from("x", "x")),
-    ((NORM, "normed = layer_norm(memory)"), *_from("x", "x")),
-    ((NORM, "normed = memory"), *_from("layer_norm(x)", "layer_norm(x)")),
-    ((NORM, "normed = layer_norm(memory)"), *_from("layer_norm(x)", "layer_norm(x)")),
-    look="which of x and memory gives the queries, and which the keys and values",
-)
-name(
-    "values_from_x",
-    "the keys come from the memory but the values from x: what is found in the memory is not what is fetched",
-    *((VALUES, VALUES.replace("memory", other)) for other in ("x", "normed")),
-    *(((VALUES, VALUES.replace("memory", other)), EINSUM) for other in ("x", "normed")),
-    look="what wv is applied to",
-)
+says = "the queries come from the memory: it is the decoder's x that asks"
+hint = "The result has one row for each token of the decoder: who must then be asking?"
+forms = [(NORM, f"normed = {other}") for other in ("memory", "layer_norm(memory)")]
+name("query_from_memory", says, *forms, look="what wq is applied to", hint=hint)
+says = "the roles are exchanged: the memory asks and x answers"
+both = [(form, *_from(other, other)) for other in ("x", "layer_norm(x)") for form in forms]
+name("roles_exchanged", says, *both, look="which of x and memory gives the queries, and which the keys and values")
+says = "the keys come from the memory but the values from x: what is found in the memory is not what is fetched"
+fetched = [(VALUES, VALUES.replace("memory", other)) for other in ("x", "normed")]
+name("values_from_x", says, *fetched, *((form, EINSUM) for form in fetched), look="what wv is applied to")
 says = "the padding is ignored: padded memory gets its share of the weights"
 form = ("if memory_padding is not None:", "if False:")
-name("padding_ignored", says, form, look="whether memory_padding reaches the scores")
-name(
-    "padding_inverted",
-    "the padding is inverted: the real memory is hidden and the padding is read, as if True meant keep",
-    (HIDE, HIDE.replace("memory_padding", "~memory_padding")),
-    ((HIDE, HIDE.replace("memory_padding", "~memory_padding")), NAN),
-    look="what True means here: padding, so blocked",
-    kind="convention",
-)
-name(
-    "padding_on_queries",
-    "the padding is applied to the queries: it belongs to the S keys, the last axis of the scores",
-    (HIDE, HIDE.replace(*TO_QUERIES)),
-    (HIDE, FILLED.replace(*TO_QUERIES)),
-    (HIDE, ADDED.replace(*TO_QUERIES)),
-    look="the axes that are added to (B, S) to fit (B, H, T, S)",
-)
-name(
-    "padding_after_softmax",
-    "the padding is applied after the softmax: padded keys have taken their share of the weights by then",
-    (HIDE_AND_SOFTMAX, f"{AFTER}weights = np.where(memory_padding[:, None, None, :], 0, weights)"),
-    (HIDE_AND_SOFTMAX, f"{AFTER}weights = np.where(memory_padding[:, None, None, :], -1e9, weights)"),
-    look="the order of mask and softmax",
-)
+hint = "Put a huge number into a padded row of the memory: what should happen to the result?"
+name("padding_ignored", says, form, look="whether memory_padding reaches the scores", hint=hint)
+says = "the padding is inverted: the real memory is hidden and the padding is read, as if True meant keep"
+form = (HIDE, HIDE.replace("memory_padding", "~memory_padding"))
+look = "what True means here: padding, so blocked"
+name("padding_inverted", says, form, (form, NAN), look=look, kind="convention")
+says = "the padding is applied to the queries: it belongs to the S keys, the last axis of the scores"
+forms = [(HIDE, line.replace(*TO_QUERIES)) for line in (HIDE, FILLED, ADDED)]
+look = "the axes that are added to (B, S) to fit (B, H, T, S)"
+hint = "Let S differ from T: along which axis of the scores does the padding still fit?"
+name("padding_on_queries", says, *forms, look=look, hint=hint)
+says = "the padding is applied after the softmax: padded keys have taken their share of the weights by then"
+fills = [f"{AFTER}weights = np.where(memory_padding[:, None, None, :], {fill}, weights)" for fill in ("0", "-1e9")]
+hint = "Add up the weights of one query over the real keys: is it still 1?"
+name("padding_after_softmax", says, *((HIDE_AND_SOFTMAX, f) for f in fills), look="mask, then softmax", hint=hint)
 says = "the padding of the first batch row is used for all of them"
 form = (HIDE, HIDE.replace("[:, None, None, :]", "[0]"))
 name("padding_of_row_zero", says, form, look="an index 0 on memory_padding, or a broadcast that loses the batch axis")
-name(
-    "memory_normalised",
-    "the memory is normalised here too: the encoder has done that already",
-    _from("layer_norm(memory)", "layer_norm(memory)"),
-    (KEYS, KEYS.replace("memory", "layer_norm(memory)")),
-    (VALUES, VALUES.replace("memory", "layer_norm(memory)")),
-    look="what happens to memory before wk and wv",
-)
+says = "the memory is normalised here too: the encoder has done that already"
+normed = _from("layer_norm(memory)", "layer_norm(memory)")
+name("memory_normalised", says, normed, *normed, look="what happens to memory before wk and wv")
 says = "the layer norm of x is missing: the queries come from x as it is"
 name("norm_missing", says, (NORM, "normed = x"), look="what happens to x before wq")
-name(
-    "norm_over_wrong_axis",
-    "the layer norm runs over the wrong axis: it must take its mean and variance over the d features of each row",
-    (NORM, "normed = layer_norm(x.swapaxes(1, 2)).swapaxes(1, 2)"),
-    (NORM, "normed = layer_norm(x.reshape(len(x), -1)).reshape(x.shape)"),
-    (NORM, "normed = layer_norm(x.T).T"),
-    (NORM, "normed = layer_norm(x.ravel()).reshape(x.shape)"),
-    look="the axis of the mean and of the variance",
-)
 says = "the residual is missing: x itself must be added to what the attention found"
-name("residual_missing", says, ("return x + projected", "return projected"), look="what is returned")
+hint = "Let wo be all zeros, so that nothing is found: what should the decoder go on with?"
+name("residual_missing", says, ("return x + projected", "return projected"), look="what is returned", hint=hint)
 says = "the residual adds the normalised x: it must be x as it came in"
 form = ("return x + projected", "return normed + projected")
 name("residual_from_norm", says, form, look="which x is added: an x that was overwritten by its norm?")
-says = "the scores are not scaled: they must be divided by sqrt(dh)"
-name("scale_missing", says, (" / q.shape[-1] ** 0.5", ""), look="what follows the product of queries and keys")
-says = "the scores are divided by sqrt(d), the width of the model: it must be dh, the width of one head"
-name("scale_by_sqrt_d", says, ("q.shape[-1] ** 0.5", "x.shape[-1] ** 0.5"), look="which width the scale is taken from")
-name(
-    "softmax_over_queries",
-    "the softmax runs over the queries: the weights of one query over the keys do not sum to 1",
-    OVER_QUERIES,
-    (OVER_QUERIES, NAN),
-    (OVER_QUERIES, (HIDE, FILLED)),
-    (OVER_QUERIES, (HIDE, ADDED)),
-    look="the axis of the softmax: keys are the last one",
-)
-says = "the output projection is missing: wo is never applied"
-form = ('projected = context @ params["wo"]', "projected = context")
-name("output_projection_missing", says, form, look="what happens to the merged heads")
-says = "the heads are split by a reshape alone, without a transpose: tokens are mixed into heads"
-form = ("x.reshape(B, T, heads, d // heads).transpose(0, 2, 1, 3)", "x.reshape(B, heads, T, d // heads)")
-name("heads_reshaped", says, form, look="the split: reshape to (B, T, H, dh) first, then swap two axes")
-says = "the heads are merged without transposing back: rows of different queries are mixed"
-form = ("x.transpose(0, 2, 1, 3).reshape(B, T, H * dh)", "x.reshape(B, T, H * dh)")
-name("merge_without_transpose", says, form, look="the merge: swap the axes back before the reshape")
-says = "the weights are applied transposed, x @ w.T, the layout of torch's Linear: here they multiply from the right"
-form = ("check_shapes(x, ", "params = {name: w.T for name, w in params.items()}\n    check_shapes(x, ")
-name("weights_transposed", says, form, look="a .T on the weights", kind="convention")
-ROOT = "(x - mean) / np.sqrt(variance + 1e-5)"
-says = "the variance of the layer norm is the unbiased one (ddof=1), which divides by d - 1"
-form = ("x.var(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True, ddof=1)")
-name("ddof_1", says, form, look="ddof, or a library's default")
-says = "the epsilon of the layer norm is added to the standard deviation, outside the root, instead of to the variance"
-name("epsilon_outside_root", says, (ROOT, "(x - mean) / (np.sqrt(variance) + 1e-5)"), look="the layer norm")
-says = "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first"
-form = (ROOT, "x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)")
-name("mean_not_subtracted", says, form, look="the layer norm", kind="convention")
+families.attention(KATA, (OVER_QUERIES, NAN), (OVER_QUERIES, (HIDE, FILLED)), (OVER_QUERIES, (HIDE, ADDED)))
+families.heads(KATA)
+families.layer_norm(KATA)

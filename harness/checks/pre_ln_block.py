@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect, grids
+from harness import expect, families, grids
 from harness.influence import closed_layers, closed_map, passing
 from harness.kata import Kata
 from harness.model import Answer, Call, Submission, Wrong
@@ -228,122 +228,16 @@ def layouts(submission: Submission, reference: Any, rng: Rng) -> None:
     expect.agrees(submission.pre_ln_block, reference.pre_ln_block, [expect.strided(args), (spaced, *args[1:])])
 
 
-MASK, FILL = "np.triu(np.ones((T, T), dtype=bool), k=1)", "np.where(future, -np.inf, scores)"
-FIRST, SECOND = "x = x + attention(layer_norm(x), params, heads)", "x = x + feed_forward(layer_norm(x), params)"
-GELU = "0.5 * x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))"
-ERF = "0.5 * x * (1 + np.vectorize(__import__('math').erf, otypes=[x.dtype])(x / 2**0.5))"
-MEAN, VARIANCE = "x.mean(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True)"
 LAST = "def pre_ln_block(x, params, heads):\n    return layer_norm(block(x, params, heads))\n\n\ndef block(x"
-Q, K, V = (f'{name} = split_heads(x @ params["w{name}"]' for name in "qkv")
-SQUARE = tuple((f'params["{name}"]', f'params["{name}"].T') for name in NAMES[:4])
-WIDE = tuple((f' @ params["{name}"]', f' @ params["{name}"].T') for name in NAMES[4:])
-TRIANGLE = "triu or tril, > or >=, and which side is the query"
-MIDDLE = "what each branch is given and what it is added to"
 
-name = KATA.mistake
-says = "the mask direction is reversed: query i sees only keys j >= i, so it is kept from its own past"
-name("reversed_mask", says, (MASK, "np.tril(np.ones((T, T), dtype=bool), k=-1)"), look=TRIANGLE)
-says = "nothing is masked: every position sees the whole future, which it should predict"
-name("no_mask", says, (FILL, "scores"), look="whether the mask reaches the scores, and whether it is really (T, T)")
-name(
-    "diagonal_blocked",
-    "the diagonal is blocked, so a position cannot see itself: off by one, or direction and polarity both flipped",
-    ("k=1", "k=0"),
-    (("k=1", "k=0"), ("-np.inf", "-1e9")),
-    (("k=1", "k=0"), (FILL, "scores - 1e9 * future")),
-    look=TRIANGLE,
-)
-name(
-    "inverted_polarity",
-    "the mask is inverted, or added with the wrong sign: query i is left with the future alone",
-    (FILL, "np.where(future, scores, -np.inf)"),
-    (FILL, "np.where(future, scores, -1e9)"),
-    (FILL, "scores - 1e9 * ~future"),
-    (FILL, "scores + np.where(future, np.inf, 0)"),
-    (FILL, "scores + 1e9 * future"),
-    look="what True means where the scores are filled, and the sign of the fill",
-)
-says = "one future key leaks: position i sees i + 1, the very token that it should predict"
-name("one_future_key_leaks", says, ("k=1", "k=2"), look=TRIANGLE)
-says = "the mask comes after the softmax: its denominator has seen the future, and rows no longer sum to 1"
-LATE = (f"scores = {FILL}\n    weights = softmax(scores)", "weights = np.where(future, 0, softmax(scores))")
-name("mask_after_softmax", says, LATE, look="the order of mask and softmax")
-POST = (
-    (FIRST, "x = layer_norm(x + attention(x, params, heads))"),
-    (SECOND, "x = layer_norm(x + feed_forward(x, params))"),
-)
-says = "the norm follows each residual sum (post-LN) instead of coming before each branch (pre-LN)"
-name("post_ln", says, POST, look=MIDDLE, kind="convention")
-BARE = (FIRST, FIRST.replace("x + ", "")), (SECOND, SECOND.replace("x + ", ""))
-NORMED = (
-    (FIRST, "x = layer_norm(x)\n    x = x + attention(x, params, heads)"),
-    (SECOND, "x = layer_norm(x)\n    x = x + feed_forward(x, params)"),
-)
-for which, words, part in (
-    ("attention", "the residual around attention", slice(0, 1)),
-    ("ffn", "the residual around the feed-forward", slice(1, 2)),
-    ("both", "each of the two residuals", slice(0, 2)),
-):
-    name(f"residual_missing_{which}", f"{words} is missing", BARE[part], look=MIDDLE)
-    says = f"{words} adds the normalised input instead of x itself"
-    name(f"residual_normalised_{which}", says, NORMED[part], look=MIDDLE)
-RAW = [(line, line.replace("layer_norm(x)", "x")) for line in (FIRST, SECOND)]
-name("ffn_not_normalised", "the feed-forward is fed x without its layer norm", RAW[1], look=MIDDLE)
-name("attention_not_normalised", "attention is fed x without its layer norm", RAW[0], look=MIDDLE)
-name("no_layer_norm", "there is no layer norm at all", ("(x - mean) / np.sqrt(variance + 1e-5)", "x"), look=MIDDLE)
-APART = (FIRST, FIRST.replace("x =", "y ="))
-says = "the feed-forward reads the input of the block, not the result of attention"
-name("ffn_reads_input", says, (APART, (SECOND, SECOND.replace("x = x", "x = y"))), look=MIDDLE)
-name("attention_lost", "what attention gives is lost: only the feed-forward is added to x", APART, look=MIDDLE)
+families.causal(KATA)
+families.sublayers(KATA)
 says = "there is one layer norm too many, at the end: a pre-LN block returns the bare sum"
-name("final_norm", says, ("def pre_ln_block(x", LAST), look="the last line")
-name("scale_missing", "the scores are not scaled by 1/sqrt(dh)", (" / dh**0.5", ""), look="q k^T, before the softmax")
-says = "the scores are divided by sqrt(d), of the model's width, instead of sqrt(dh), of the head's"
-name("scale_sqrt_d", says, ("/ dh**0.5", "/ x.shape[-1] ** 0.5"), look="the width under the root")
-says = "the scores are divided by dh instead of its root"
-name("scale_dh", says, ("/ dh**0.5", "/ dh"), look="the root, or a second scaling")
-says = "the scores are multiplied by sqrt(dh) instead of divided by it"
-name("scale_multiplied", says, (" / dh**0.5", " * dh**0.5"), look="the sign of the exponent, or * for /")
-says = "the mask is multiplied into the scores: a score of 0 is not blocked, exp(0) is 1"
-name("mask_multiplied", says, (FILL, "scores * ~future"), look="what a blocked score must be before the softmax")
-says = "the mask is multiplied by -inf, and 0 times -inf is NaN: so every score is lost, also those not blocked"
-name("mask_times_infinity", says, (FILL, "scores + future * -np.inf"), look="np.where instead of a product")
-AXES = ("scores.max(axis=-1", "scores.max(axis=-2"), ("weights.sum(axis=-1", "weights.sum(axis=-2")
-says = "the softmax runs over the queries: columns sum to 1 instead of rows"
-name("softmax_over_queries", says, AXES, look="its axis: keys are the last one")
-says = "the heads are reshaped straight to (B, H, T, dh) without a transpose, which mixes tokens into heads"
-SPLIT = ("x.reshape(B, T, heads, d // heads).transpose(0, 2, 1, 3)", "x.reshape(B, heads, T, d // heads)")
-name("heads_without_transpose", says, SPLIT, look="reshape to (B, T, H, dh) first")
-says = "the heads are merged without transposing back, which mixes tokens"
-MERGE = ("x.transpose(0, 2, 1, 3).reshape(B, T, H * dh)", "x.reshape(B, T, H * dh)")
-name("merge_without_transpose", says, MERGE, look="the axes must be (B, T, H, dh) before the reshape")
-name("wo_missing", "the output projection wo is missing", (' @ params["wo"]', ""), look="what follows the merged heads")
-says = "queries and keys are swapped: q comes from wk and k from wq"
-name("qk_swapped", says, ((Q, Q.replace("wq", "wk")), (K, K.replace("wk", "wq"))), look="which weight goes where")
-says = "keys and values are swapped: k comes from wv and v from wk"
-name("kv_swapped", says, ((K, K.replace("wk", "wv")), (V, V.replace("wv", "wk"))), look="which weight goes where")
-name("relu", "the activation is ReLU instead of GELU", (GELU, "np.maximum(x, 0)"), look="the feed-forward")
-says = "the GELU is the exact one, with erf, instead of the tanh form; they differ by up to 5e-4"
-name("erf_gelu", says, (GELU, ERF), look="the formula in the contract", kind="convention")
-for which, axis, words in (
-    ("norm_over_tokens_and_features", "(-2, -1)", "(T, d) together: all tokens share one mean"),
-    ("norm_over_tokens", "-2", "the tokens instead of the features"),
-):
-    form = (MEAN, MEAN.replace("-1", axis)), (VARIANCE, VARIANCE.replace("-1", axis))
-    name(which, f"the layer norm runs over {words}, so the future leaks", form, look="the axis of mean and variance")
-says = "the variance is the unbiased one (ddof=1), which divides by d - 1"
-name("ddof_1", says, (VARIANCE, VARIANCE.replace("True", "True, ddof=1")), look="ddof, or a library's default")
-says = "epsilon is added to the standard deviation, outside the root, instead of to the variance"
-name("epsilon_outside_root", says, ("np.sqrt(variance + 1e-5)", "(np.sqrt(variance) + 1e-5)"), look="the layer norm")
-says = "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first"
-RMS = ("(x - mean) / np.sqrt(variance + 1e-5)", "x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)")
-name("mean_not_subtracted", says, RMS, look="the layer norm", kind="convention")
-for digits in (3, 6, 12):
-    says = f"the epsilon of the layer norm is 1e-{digits} instead of 1e-5"
-    name(f"epsilon_1e_{digits}", says, ("1e-5", f"1e-{digits}"), look="the layer norm", kind="convention")
-says = "the weights are applied transposed, x @ w.T, as torch's Linear holds them"
-name("weights_transposed", says, SQUARE, (*SQUARE, *WIDE), look="x @ w: (from, to)", kind="convention")
+KATA.mistake("final_norm", says, ("def pre_ln_block(x", LAST), look="the last line")
+families.attention(KATA, feed_forward=True)
+families.heads(KATA)
+families.gelu(KATA)
+families.layer_norm(KATA)
 says = "the first residual is added in place, which overwrites the caller's x"
-name("input_modified", says, (FIRST, FIRST.replace("x = x +", "x +=")), look="+= on an array that was passed in")
-says = "a float64 scalar or mask, such as np.sqrt of an int, makes float64 of float32 activations"
-name("float32_lost", says, ("dh**0.5", "np.sqrt(dh)"), look="the scale and the fill of the scores", level="follow-up")
+IN_PLACE = (families.FIRST, families.FIRST.replace("x = x +", "x +="))
+KATA.mistake("input_modified", says, IN_PLACE, look="+= on an array that was passed in")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect, grids
+from harness import expect, families, grids
 from harness.kata import Kata
 from harness.model import Answer, Call, Submission, Wrong
 from harness.moves import moves
@@ -145,118 +145,70 @@ def layouts(submission: Submission, reference: Any, rng: Rng) -> None:
     expect.agrees(submission.tied_logits, reference.tied_logits, [expect.strided(logits_case(rng, 2, 3, 6, 4))])
 
 
-NORM = "normed = layer_norm(hidden)"
-HEAD = "return normed @ token_embedding.T"
+NORM, HEAD = "normed = layer_norm(hidden)", "return normed @ token_embedding.T"
 UNIT = "(token_embedding / np.linalg.norm(token_embedding, axis=-1, keepdims=True))"
+TOKENS, SLICE, ADDED = "tokens = token_embedding[ids]", "position_embedding[:T]", "return tokens + positions"
+BESIDE, FOLLOWS = "a factor beside the product", "what follows the product: nothing should, since the loss takes the {}"
+ONE_ROW = "how the token row and the position row become one row"
 
-
-KATA.mistake(
-    "final_norm_missing",
-    "the final layer norm is missing: the hidden states go into the product as they come out of the last block",
-    (NORM, "normed = hidden"),
-    look="what happens to `hidden` before the product",
-)
-KATA.mistake(
-    "norm_over_wrong_axis",
-    "the layer norm runs over the wrong axis: it must take its mean and variance over the d features of each position",
-    (NORM, "normed = layer_norm(hidden.swapaxes(1, 2)).swapaxes(1, 2)"),
-    (NORM, "normed = layer_norm(hidden.reshape(len(hidden), -1)).reshape(hidden.shape)"),
-    (NORM, "normed = layer_norm(hidden.T).T"),
-    (NORM, "normed = layer_norm(hidden.ravel()).reshape(hidden.shape)"),
-    look="the axis of the mean and of the variance",
-)
-KATA.mistake(
+name = KATA.mistake
+says = "the final layer norm is missing: the hidden states go into the product as they come out of the last block"
+hint = "Each block has added to the residual stream and none has normalised the sum: how large is it after 48 of them?"
+name("final_norm_missing", says, (NORM, "normed = hidden"), look="`hidden` before the product", hint=hint)
+says = "the token embedding is not transposed: the product must run over d, which works by luck alone when V = d"
+name(
     "not_transposed",
-    "the token embedding is not transposed: the product must run over d, which works by luck alone when V = d",
+    says,
     (HEAD, "return normed @ token_embedding"),
     (HEAD, "return normed @ token_embedding.reshape(token_embedding.shape[::-1])"),
     look="the shapes of the product: (B, T, d) times (d, V). A reshape is no transpose",
+    hint="A logit compares one hidden row with one token's row: over which letter do you sum, and which remains?",
 )
-KATA.mistake(
-    "softmax_applied",
-    "a softmax is applied already: probabilities come back instead of raw logits",
-    (HEAD, f"z = np.exp({HEAD[7:]})\n    return z / z.sum(axis=-1, keepdims=True)"),
-    look="what follows the product: nothing should, since the loss or the sampler takes the softmax",
-)
-KATA.mistake(
-    "log_softmax_applied",
-    "a log-softmax is applied already: log-probabilities come back instead of raw logits",
-    (HEAD, f"z = {HEAD[7:]}\n    return z - np.log(np.exp(z).sum(axis=-1, keepdims=True))"),
-    look="what follows the product: nothing should, since the loss or the sampler takes the log-softmax",
-)
-KATA.mistake(
-    "logits_times_sqrt_d",
-    "the logits are multiplied by sqrt(d): nothing is scaled here",
-    (HEAD, f"{HEAD} * hidden.shape[-1] ** 0.5"),
-    look="a factor beside the product",
-)
-KATA.mistake(
-    "logits_over_sqrt_d",
-    "the logits are divided by sqrt(d), as attention scores or T5's head are: nothing is scaled here",
-    (HEAD, f"{HEAD} / hidden.shape[-1] ** 0.5"),
-    look="a factor beside the product",
-    kind="convention",
-)
-KATA.mistake(
-    "token_rows_scaled",
-    "embed scales by sqrt(d), as the 2017 Transformer does: here the rows are added as they are",
-    ("tokens = token_embedding[ids]", "tokens = token_embedding[ids] * token_embedding.shape[-1] ** 0.5"),
-    ("return tokens + positions", "return (tokens + positions) * token_embedding.shape[-1] ** 0.5"),
-    look="a factor on the token rows in embed",
-    kind="convention",
-)
-KATA.mistake(
-    "positions_missing",
-    "the positions are missing: embed gives the token rows alone, so the order of the tokens is lost",
-    ("return tokens + positions", "return tokens"),
-    look="whether position_embedding is used in embed",
-)
-KATA.mistake(
-    "positions_from_one",
-    "positions are counted from 1: the first token gets row 1 of the position table instead of row 0",
-    ("position_embedding[:T]", "position_embedding[1 : T + 1]"),
-    look="the start of the slice or of the range of positions",
-)
-KATA.mistake(
-    "positions_by_id",
-    "the position table is indexed by the token ids: it must be indexed by the place in the sequence",
-    ("position_embedding[:T]", "position_embedding[ids]"),
-    look="what indexes position_embedding",
-)
-KATA.mistake(
-    "positions_over_batch",
-    "the position table is sliced over the batch axis: its rows belong to the T positions, not to the B sequences",
-    ("position_embedding[:T]", "position_embedding[: ids.shape[0], None]"),
-    ("position_embedding[:T]", "position_embedding[: ids.shape[0]]"),
-    look="which axis of ids gives the length of the slice",
-)
-KATA.mistake(
-    "embeddings_concatenated",
-    "the two embeddings are concatenated instead of added: rows of width 2 d come back",
-    ("return tokens + positions", "return np.concatenate([tokens, 0 * tokens + positions], axis=-1)"),
-    ("return tokens + positions", "return np.concatenate([0 * tokens + positions, tokens], axis=-1)"),
-    look="how the token row and the position row become one row",
-)
-KATA.mistake(
-    "embeddings_multiplied",
-    "the two embeddings are multiplied instead of added",
-    ("return tokens + positions", "return tokens * positions"),
-    look="how the token row and the position row become one row",
-)
-KATA.mistake(
-    "untied_head",
-    "the head is not tied: the logits come from a matrix of its own, not from the token embedding",
-    (HEAD, "return normed @ np.random.default_rng(0).standard_normal(token_embedding.shape).T"),
-    (HEAD, "return normed @ np.random.default_rng().standard_normal(token_embedding.shape).T"),
-    look="which matrix the normalised hidden states are multiplied by",
-)
-KATA.mistake(
-    "unit_length_rows",
-    "the embedding rows are scaled to unit length before the product: the length of a row is part of its logit",
-    (HEAD, f"return normed @ {UNIT}.T"),
-    look="what happens to token_embedding before the product",
-)
-KATA.mistake(
+says = "a softmax is applied already: probabilities come back instead of raw logits"
+form = (HEAD, f"z = np.exp({HEAD[7:]})\n    return z / z.sum(axis=-1, keepdims=True)")
+hint = "Cross-entropy takes a softmax of its own: what does a second one do to 50,000 numbers between 0 and 1?"
+name("softmax_applied", says, form, look=FOLLOWS.format("softmax"), hint=hint)
+says = "a log-softmax is applied already: log-probabilities come back instead of raw logits"
+form = (HEAD, f"z = {HEAD[7:]}\n    return z - np.log(np.exp(z).sum(axis=-1, keepdims=True))")
+name("log_softmax_applied", says, form, look=FOLLOWS.format("log-softmax"))
+says = "the logits are multiplied by sqrt(d): nothing is scaled here"
+name("logits_times_sqrt_d", says, (HEAD, f"{HEAD} * hidden.shape[-1] ** 0.5"), look=BESIDE)
+says = "the logits are divided by sqrt(d), as attention scores or T5's head are: nothing is scaled here"
+form = (HEAD, f"{HEAD} / hidden.shape[-1] ** 0.5")
+name("logits_over_sqrt_d", says, form, look=BESIDE, kind="convention")
+says = "embed scales by sqrt(d), as the 2017 Transformer does: here the rows are added as they are"
+forms = [(TOKENS, f"{TOKENS} * token_embedding.shape[-1] ** 0.5")]
+forms += [(ADDED, "return (tokens + positions) * token_embedding.shape[-1] ** 0.5")]
+name("token_rows_scaled", says, *forms, look="a factor on the token rows in embed", kind="convention")
+says = "the positions are missing: embed gives the token rows alone, so the order of the tokens is lost"
+look = "whether position_embedding is used in embed"
+hint = "Embed the same token twice in one sequence: what tells its two rows apart?"
+name("positions_missing", says, (ADDED, "return tokens"), look=look, hint=hint)
+says = "positions are counted from 1: the first token gets row 1 of the position table instead of row 0"
+look = "the start of the slice or of the range of positions"
+hint = "Fill the table to the last row: which position does the last token take, and is row 0 ever used?"
+name("positions_from_one", says, (SLICE, "position_embedding[1 : T + 1]"), look=look, hint=hint)
+says = "the position table is indexed by the token ids: it must be indexed by the place in the sequence"
+hint = "Embed the ids 7, 7, 7 by hand: which rows of the position table do you need?"
+name("positions_by_id", says, (SLICE, "position_embedding[ids]"), look="what indexes position_embedding", hint=hint)
+says = "the position table is sliced over the batch axis: its rows belong to the T positions, not to the B sequences"
+forms = [(SLICE, f"position_embedding[: ids.shape[0]{more}]") for more in (", None", "")]
+name("positions_over_batch", says, *forms, look="which axis of ids gives the length of the slice")
+says = "the two embeddings are concatenated instead of added: rows of width 2 d come back"
+parts = ("tokens, 0 * tokens + positions", "0 * tokens + positions, tokens")
+forms = [(ADDED, f"return np.concatenate([{two}], axis=-1)") for two in parts]
+name("embeddings_concatenated", says, *forms, look=ONE_ROW)
+says = "the two embeddings are multiplied instead of added"
+name("embeddings_multiplied", says, (ADDED, "return tokens * positions"), look=ONE_ROW)
+says = "the head is not tied: the logits come from a matrix of its own, not from the token embedding"
+draw = "return normed @ np.random.default_rng({}).standard_normal(token_embedding.shape).T"
+look = "which matrix the normalised hidden states are multiplied by"
+hint = "Replace one row of the token embedding: which column of the logits should notice, and does yours?"
+name("untied_head", says, *((HEAD, draw.format(seed)) for seed in ("0", "")), look=look, hint=hint)
+says = "the embedding rows are scaled to unit length before the product: the length of a row is part of its logit"
+look = "what happens to token_embedding before the product"
+name("unit_length_rows", says, (HEAD, f"return normed @ {UNIT}.T"), look=look)
+name(
     "cosine_logits",
     "these are cosines: embedding rows and hidden rows are both scaled to unit length before the product",
     (HEAD, f"return normed / np.linalg.norm(normed, axis=-1, keepdims=True) @ {UNIT}.T"),
@@ -266,30 +218,8 @@ KATA.mistake(
     ),
     look="what happens to either side before the product: a layer norm on the left, nothing on the right",
 )
-KATA.mistake(
-    "last_position_only",
-    "only the last position is scored: training needs logits at every position, (B, T, V)",
-    (HEAD, "return normed[:, -1] @ token_embedding.T"),
-    (HEAD, "return normed[:, -1:] @ token_embedding.T"),
-    look="an index on the hidden states, such as [:, -1]",
-)
-ROOT = "(x - mean) / np.sqrt(variance + 1e-5)"
-KATA.mistake(
-    "ddof_1",
-    "the variance of the layer norm is the unbiased one (ddof=1), which divides by d - 1",
-    ("x.var(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True, ddof=1)"),
-    look="ddof, or a library's default",
-)
-KATA.mistake(
-    "epsilon_outside_root",
-    "the epsilon of the layer norm is added to the standard deviation, outside the root, instead of to the variance",
-    (ROOT, "(x - mean) / (np.sqrt(variance) + 1e-5)"),
-    look="the layer norm",
-)
-KATA.mistake(
-    "mean_not_subtracted",
-    "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first",
-    (ROOT, "x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)"),
-    look="the layer norm",
-    kind="convention",
-)
+says = "only the last position is scored: training needs logits at every position, (B, T, V)"
+forms = [(HEAD, f"return normed[:, {last}] @ token_embedding.T") for last in ("-1", "-1:")]
+hint = "In training every position predicts its next token: how many predictions does a sequence of T give?"
+name("last_position_only", says, *forms, look="an index on the hidden states, such as [:, -1]", hint=hint)
+families.layer_norm(KATA)

@@ -1,0 +1,193 @@
+"""Mistakes and terms that several katas share, since their solutions share the lines that these patches rewrite."""
+
+from __future__ import annotations
+
+from harness.kata import Form, Kata
+
+OVER_QUERIES = ("weights = softmax(scores)", "weights = softmax(scores.swapaxes(-1, -2)).swapaxes(-1, -2)")
+MEAN, VARIANCE = "x.mean(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True)"
+MASK, FILL = "np.triu(np.ones((T, T), dtype=bool), k=1)", "np.where(future, -np.inf, scores)"
+TRIANGLE = "triu or tril, > or >=, and which side is the query"
+FIRST, SECOND = "x = x + attention(layer_norm(x), params, heads)", "x = x + feed_forward(layer_norm(x), params)"
+MIDDLE = "what each branch is given and what it is added to"
+GELU = "0.5 * x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))"
+ERF = "0.5 * x * (1 + np.vectorize(__import__('math').erf, otypes=[x.dtype])(x / 2**0.5))"
+
+
+def layer_norm(kata: Kata, epsilon: str = "1e-5") -> None:
+    """What goes wrong inside a layer norm, for the lines `mean`, `variance` and the quotient."""
+    name, root = kata.mistake, f"np.sqrt(variance + {epsilon})"
+    hint = "Change one token and ask whose mean has moved: the norm of a token may know nothing of the others."
+    for which, axis, words in (
+        ("tokens", "-2", "the tokens instead of the features"),
+        ("tokens_and_features", "(-2, -1)", "(T, d) together: all tokens share one mean"),
+        ("batch", "0", "the batch: the sequences share one mean"),
+        ("everything", "None", "the whole array at once: all sequences share one mean"),
+    ):
+        axes = tuple((line, line.replace("-1", axis)) for line in (MEAN, VARIANCE))
+        says = f"the layer norm runs over {words}"
+        name(f"norm_over_{which}", says, axes, look="the axis of mean and variance", hint=hint)
+    says = "the variance of the layer norm is the unbiased one (ddof=1), which divides by d - 1"
+    hint = "Work out the variance of the row (1, 3) by hand: did you divide by how many there are, or by one less?"
+    form = (VARIANCE, VARIANCE.replace("True", "True, ddof=1"))
+    name("ddof_1", says, form, look="ddof, or a library's default", hint=hint)
+    says = "the epsilon of the layer norm is added to the standard deviation, outside the root, not to the variance"
+    name("epsilon_outside_root", says, (root, f"(np.sqrt(variance) + {epsilon})"), look="the layer norm")
+    says = "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first"
+    rms = (f"(x - mean) / {root}", f"x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + {epsilon})")
+    name("mean_not_subtracted", says, rms, look="the layer norm", kind="convention")
+    for other in (e for e in ("1e-3", "1e-5", "1e-6", "1e-12") if e != epsilon):
+        says = f"the epsilon of the layer norm is {other} instead of {epsilon}"
+        which = f"epsilon_{other}".replace("-", "_")
+        name(which, says, (root, root.replace(epsilon, other)), look="the layer norm", kind="convention")
+
+
+def heads(kata: Kata) -> None:
+    """What goes wrong in `split_heads` and `merge_heads`."""
+    says = "the heads are reshaped straight to (B, H, T, dh) without a transpose, which mixes tokens into heads"
+    form = ("x.reshape(B, T, heads, d // heads).transpose(0, 2, 1, 3)", "x.reshape(B, heads, T, d // heads)")
+    hint = "Number the features of two tokens 0 to 7 and split them by hand: which token does each row come from?"
+    kata.mistake("heads_without_transpose", says, form, look="reshape to (B, T, H, dh) first", hint=hint)
+    says = "the heads are merged without transposing back, which mixes tokens"
+    form = ("x.transpose(0, 2, 1, 3).reshape(B, T, H * dh)", "x.reshape(B, T, H * dh)")
+    hint = "Merging undoes splitting: follow one token's numbered features through both. Do they come home?"
+    look = "the axes must be (B, T, H, dh) before the reshape"
+    kata.mistake("merge_without_transpose", says, form, look=look, hint=hint)
+
+
+def attention(kata: Kata, *also_over_queries: Form, feed_forward: bool = False) -> None:
+    """What goes wrong around q, k, v and the scores. A solution may add its own ways to take the wrong softmax axis."""
+    name = kata.mistake
+    hint = "How far from 0 do dot products of random rows of width 64 lie, and what does a softmax make of that?"
+    look = "q k^T, before the softmax"
+    name("scale_missing", "the scores are not scaled by 1/sqrt(dh)", (" / dh**0.5", ""), look=look, hint=hint)
+    says = "the scores are divided by sqrt(d), of the model's width, instead of sqrt(dh), of the head's"
+    hint = "A score is a sum: of how many products, when there are two heads and when there are four?"
+    name("scale_sqrt_d", says, ("/ dh**0.5", "/ x.shape[-1] ** 0.5"), look="the width under the root", hint=hint)
+    says = "the scores are divided by dh instead of its root"
+    name("scale_dh", says, ("/ dh**0.5", "/ dh"), look="the root, or a second scaling")
+    says = "the scores are multiplied by sqrt(dh) instead of divided by it"
+    name("scale_multiplied", says, (" / dh**0.5", " * dh**0.5"), look="the sign of the exponent, or * for /")
+    says = "the softmax runs over the queries: columns sum to 1 instead of rows"
+    hint = "Each query has one unit of attention to spend. Add up your weights: along which axis is the sum 1?"
+    look = "its axis: keys are the last one"
+    name("softmax_over_queries", says, OVER_QUERIES, *also_over_queries, look=look, hint=hint)
+    says = "a float64 scalar or mask, such as np.sqrt of an int, makes float64 of float32 activations"
+    look = "the scale and the fill of the scores"
+    name("float32_lost", says, ("dh**0.5", "np.sqrt(dh)"), look=look, level="follow-up")
+    _projections(kata, "12" if feed_forward else "")
+
+
+def _projections(kata: Kata, others: str) -> None:
+    name = kata.mistake
+    hint = "After the merge each feature still comes from one head alone: what lets the heads speak to each other?"
+    look = "what follows the merged heads"
+    name("wo_missing", "the output projection wo is missing", (' @ params["wo"]', ""), look=look, hint=hint)
+    q, k, v = (f'@ params["w{n}"]' for n in "qkv")
+    from_q, from_k, from_v = (f"@ params['w{n}']" for n in "qkv")  # other quotes, lest a patch finds what one wrote
+    says = "queries and keys are swapped: q comes from wk and k from wq"
+    hint = "Say who asks and who answers: the rows of the scores belong to the one, the columns to the other."
+    name("qk_swapped", says, ((q, from_k), (k, from_q)), look="which weight goes where", hint=hint)
+    says = "keys and values are swapped: k comes from wv and v from wk"
+    hint = "One of the two decides where to look, the other what is brought back: which one meets the query?"
+    name("kv_swapped", says, ((k, from_v), (v, from_k)), look="which weight goes where", hint=hint)
+    says = "the weights are applied transposed, x @ w.T, as torch's Linear holds them"
+    look = "a .T on a weight; x @ w is (from, to)"
+    square, every = (
+        tuple((f'@ params["w{n}"]', f'@ params["w{n}"].T') for n in ns) for ns in ("qkvo", "qkvo" + others)
+    )
+    name("weights_transposed", says, *dict.fromkeys((square, every)), look=look, kind="convention")
+
+
+def causal(kata: Kata) -> None:
+    """What goes wrong with the causal mask, for the lines that make `future` and fill the scores."""
+    name = kata.mistake
+    says = "the mask direction is reversed: query i sees only keys j >= i, so it is kept from its own past"
+    hint = "Draw the 3 by 3 matrix. The first token has nothing before it: how many keys does its row leave open?"
+    name("reversed_mask", says, (MASK, "np.tril(np.ones((T, T), dtype=bool), k=-1)"), look=TRIANGLE, hint=hint)
+    says = "nothing is masked: every position sees the whole future, which it should predict"
+    look = "whether the mask reaches the scores, and whether it is really (T, T)"
+    hint = "Change the last token alone: which rows of the result may move?"
+    name("no_mask", says, (FILL, "scores"), look=look, hint=hint)
+    name(
+        "diagonal_blocked",
+        "the diagonal is blocked, so a position cannot see itself: off by one, or direction and polarity both flipped",
+        ("k=1", "k=0"),
+        (("k=1", "k=0"), ("-np.inf", "-1e9")),
+        (("k=1", "k=0"), (FILL, "scores - 1e9 * future")),
+        look=TRIANGLE,
+        hint="What is left for the very first token to look at, if it may not look at itself?",
+    )
+    says = "one future key leaks: position i sees i + 1, the very token that it should predict"
+    hint = "Write the mask for two tokens by hand. How many of its four entries are blocked, and how many of yours?"
+    name("one_future_key_leaks", says, ("k=1", "k=2"), look=TRIANGLE, hint=hint)
+    _fill(kata)
+
+
+def _fill(kata: Kata) -> None:
+    name = kata.mistake
+    name(
+        "inverted_polarity",
+        "the mask is inverted, or added with the wrong sign: query i is left with the future alone",
+        (FILL, "np.where(future, scores, -np.inf)"),
+        (FILL, "np.where(future, scores, -1e9)"),
+        (FILL, "scores - 1e9 * ~future"),
+        (FILL, "scores + np.where(future, np.inf, 0)"),
+        (FILL, "scores + 1e9 * future"),
+        look="what True means where the scores are filled, and the sign of the fill",
+        hint="Everything is past to the last token: how many keys does your mask leave to it?",
+    )
+    says = "the mask comes after the softmax: its denominator has seen the future, and rows no longer sum to 1"
+    form = (f"scores = {FILL}\n    weights = softmax(scores)", "weights = np.where(future, 0, softmax(scores))")
+    hint = "Add up one row of the weights at the end: where did the missing share go?"
+    name("mask_after_softmax", says, form, look="the order of mask and softmax", hint=hint)
+    says = "the mask is multiplied into the scores: a score of 0 is not blocked, exp(0) is 1"
+    look = "what a blocked score must be before the softmax"
+    name("mask_multiplied", says, (FILL, "scores * ~future"), look=look)
+    says = "the mask is multiplied by -inf, and 0 times -inf is NaN: so every score is lost, also those not blocked"
+    name("mask_times_infinity", says, (FILL, "scores + future * -np.inf"), look="np.where instead of a product")
+
+
+def gelu(kata: Kata) -> None:
+    """Another activation than the tanh GELU."""
+    look = "the activation of the feed-forward"
+    kata.mistake("relu", "the activation is ReLU instead of GELU", (GELU, "np.maximum(x, 0)"), look=look)
+    says = "the GELU is the exact one, with erf, instead of the tanh form; they differ by up to 5e-4"
+    kata.mistake("erf_gelu", says, (GELU, ERF), look="the formula in the contract", kind="convention")
+
+
+def sublayers(kata: Kata) -> None:
+    """What goes wrong in the two pre-LN lines: residuals, norms, and what is fed to what."""
+    name = kata.mistake
+    form = (
+        (FIRST, "x = layer_norm(x + attention(x, params, heads))"),
+        (SECOND, "x = layer_norm(x + feed_forward(x, params))"),
+    )
+    says = "the norm follows each residual sum (post-LN) instead of coming before each branch (pre-LN)"
+    name("post_ln", says, form, look=MIDDLE, kind="convention")
+    raw = [(line, line.replace("layer_norm(x)", "x")) for line in (FIRST, SECOND)]
+    name("ffn_not_normalised", "the feed-forward is fed x without its layer norm", raw[1], look=MIDDLE)
+    name("attention_not_normalised", "attention is fed x without its layer norm", raw[0], look=MIDDLE)
+    name("no_layer_norm", "there is no layer norm at all", tuple(raw), look=MIDDLE)
+    apart = (FIRST, FIRST.replace("x =", "y ="))
+    says = "the feed-forward reads the input of the block, not the result of attention"
+    hint = "Draw the block as a chain of two steps: what has the second step to work with?"
+    name("ffn_reads_input", says, (apart, (SECOND, SECOND.replace("x = x", "x = y"))), look=MIDDLE, hint=hint)
+    name("attention_lost", "what attention gives is lost: only the feed-forward is added to x", apart, look=MIDDLE)
+    _residuals(kata)
+
+
+def _residuals(kata: Kata) -> None:
+    name = kata.mistake
+    bare = tuple((line, line.replace("x + ", "")) for line in (FIRST, SECOND))
+    normed = tuple((s, f"x = layer_norm(x)\n    {s.replace('layer_norm(x)', 'x')}") for s in (FIRST, SECOND))
+    missing = "Let the branch give nothing but zeros: what should then come out of it?"
+    kept = "Follow x along the additions alone, from the input to the output: does a norm stand in its way?"
+    for which, words, part in (
+        ("attention", "the residual around attention", slice(0, 1)),
+        ("ffn", "the residual around the feed-forward", slice(1, 2)),
+        ("both", "each of the two residuals", slice(0, 2)),
+    ):
+        name(f"residual_missing_{which}", f"{words} is missing", bare[part], look=MIDDLE, hint=missing)
+        says = f"{words} adds the normalised input instead of x itself"
+        name(f"residual_normalised_{which}", says, normed[part], look=MIDDLE, hint=kept)

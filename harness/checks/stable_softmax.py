@@ -269,8 +269,8 @@ name("one_more_in_denominator", says, *forms, look="the denominator: it is the s
 says = "powers of two instead of powers of e: still probabilities, but at another temperature"
 name("base_two", says, (WEIGHTS, "weights = np.exp2(scores - peak)"), look="the base of the exponential")
 says = "float64 scores are worked on in float32: half of the digits are gone"
-form = (HALF, (RESULT, f"({RESULT}).astype(float)"))
-name("float32_inside", says, HALF, form, look="every dtype that is named, and astype")
+both = (HALF, (RESULT, f"({RESULT}).astype(float)"))
+name("float32_inside", says, HALF, both, look="every dtype that is named, and astype")
 says, form = "float32 scores come back as float64", (WEIGHTS, "weights = np.exp((scores - peak).astype(float))")
 name("float64_creeps_in", says, form, look="every dtype that is named, and every float64 scalar", level="follow-up")
 

@@ -27,7 +27,7 @@ FUTURE_LEAKS = Symptom(
     (
         *("no_mask", "nothing_blocked", "one_future_key_leaks", "mask_after_softmax", "mask_multiplied"),
         *("reversed_mask", "inverted_polarity", "upside_down", "norm_over_tokens", "norm_over_tokens_and_features"),
-        *("norm_over_wrong_axis", "softmax_over_queries", "heads_without_transpose", "heads_reshaped"),
+        *("norm_over_everything", "softmax_over_queries", "heads_without_transpose"),
         *("reshape_without_transpose", "merge_without_transpose", "tokens_reversed"),
     ),
 )
@@ -104,7 +104,7 @@ BATCH_MATTERS = Symptom(
     "within rounding each time, also when the padding holds huge values.",
     (
         *("padding_ignored", "padding_of_row_zero", "padding_on_queries", "padding_after_softmax", "over_axis_0"),
-        *("over_the_whole_array", "heads_before_batch"),
+        *("over_the_whole_array", "heads_before_batch", "norm_over_batch"),
     ),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -47,6 +48,11 @@ def place(path: Path, line: int) -> str:
     full = path.resolve()
     shown = os.path.relpath(full) if full.is_relative_to(Path.cwd()) else str(full)
     return f"{shown}:{line}"
+
+
+def width() -> int:
+    """How wide a text may be in this terminal."""
+    return max(40, min(WIDTH, shutil.get_terminal_size().columns - 2))
 
 
 def wrap(text: str, width: int = WIDTH) -> str:

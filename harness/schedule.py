@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -10,16 +11,18 @@ from harness.history import Event
 
 DAYS = (1, 2, 4, 7, 14)
 RULE = """\
-Every kata lies in a box. The first pass of an attempt moves it one box up; with a
-hint, or over the par time in a mock, it stays where it is (in box 1 at least); after
-a failed mock, or after the solution was shown, it goes back to box 1. The boxes come
-due after 1, 2, 4, 7 and 14 days. What to do next: first what fails, then what is due
-(the longest first), then what is new, in order."""
+Every kata lies in a box, from 1 to 5, and comes due after 1, 2, 4, 7 or 14 days there.
+The first pass ever puts it into box 1. Once it is due, the first pass of an attempt
+moves it one box up; with a hint, or over the par time in a mock, it stays in its box
+for another round. Before it is due, a pass moves nothing. A failed mock, or a pass
+after the solution was shown, puts it back into box 1. What to do next: first what
+fails, then what is due (the longest first), then what is new, in order."""
+PASSES = ("pass", "strong")
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What the history tells of one kata. `box` is 0 before the first pass, `moved` the (local) day it was put there."""
+    """What the history tells of one kata: its box (0 before the first pass), `moved` into it on that (local) day."""
 
     kata: str
     attempts: int = 0
@@ -43,20 +46,22 @@ class Standing:
 
 
 def standings(events: Iterable[Event], names: Iterable[str]) -> dict[str, Standing]:
-    """Where every kata stands after these events."""
+    """Where every kata stands after these events; an event with strange facts is passed over."""
     found = {name: Standing(name) for name in names}
     for event in events:
         name = event.get("kata")
         if isinstance(name, str) and name in found:
-            found[name] = step(found[name], event)
+            with contextlib.suppress(TypeError, ValueError, OverflowError):
+                found[name] = step(found[name], event)
     return found
 
 
 def step(now: Standing, event: Event) -> Standing:
     """One event's effect on its kata. Events: check, hint, solution, reset, restore, interviewed."""
     match event["event"]:
-        case "reset" | "restore":
-            return replace(now, hints=0, asked=0, shown=False, passed=False, tried=False)
+        case "reset" | "restore":  # a pass that is brought back was counted when it was made
+            passed = event.get("verdict") in PASSES
+            return replace(now, hints=0, asked=0, shown=False, passed=passed, tried=False)
         case "hint":
             return replace(now, hints=now.hints + 1)
         case "solution":
@@ -78,22 +83,28 @@ def _checked(now: Standing, event: Event) -> Standing:
         mistakes=tuple(map(str, event.get("mistakes", ()))),
         last=_day(event),
     )
-    if now.passed or now.verdict not in ("pass", "strong"):
+    if now.passed or now.verdict not in PASSES:
         return now
-    return replace(now, passed=True, box=_moved(now.box, now.shown, now.hints > 0), moved=now.last)
+    return replace(_moved(now, back=now.shown, stay=now.hints > 0), passed=True)
 
 
 def _interviewed(now: Standing, event: Event) -> Standing:
     """A mock's result: `verdict`, `seconds` used for this kata, `par` in seconds, `hints` taken."""
-    passed, seconds = event.get("verdict") in ("pass", "strong"), float(event.get("seconds", 0))
+    now = replace(now, last=_day(event))
+    if event.get("kind") == "debug":  # to mend code is not to write it
+        return now
+    passed, seconds = event.get("verdict") in PASSES, float(event.get("seconds", 0))
     slow = seconds > float(event.get("par", seconds))
     best = min(seconds, now.best or seconds) if passed else now.best
-    box = _moved(now.box, not passed, slow or bool(event.get("hints")))
-    return replace(now, attempts=now.attempts + 1, box=box, best=best, last=_day(event), moved=_day(event))
+    return _moved(replace(now, attempts=now.attempts + 1, best=best), not passed, slow or bool(event.get("hints")))
 
 
-def _moved(box: int, back: bool, stay: bool) -> int:
-    return 1 if back else max(1, box if stay else min(box + 1, len(DAYS)))
+def _moved(now: Standing, back: bool, stay: bool) -> Standing:
+    """The kata after a result of the day `last`: back in box 1, in its box for another round, or one box up."""
+    if now.due and now.last and now.last < now.due and not back:
+        return now
+    box = 1 if back else max(1, now.box if stay else min(now.box + 1, len(DAYS)))
+    return replace(now, box=box, moved=now.last)
 
 
 def _day(event: Event) -> date:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness import clock, outline
-from harness.cli import grade
+from harness.cli import grade, mock
 from harness.cli.common import Parser, Usage, meant
 from harness.history import home
 
-MODULES = (grade,)
+MODULES = (grade, mock)
 EXAMPLES = (
     "kata grade katas/causal_mask.py   the verdict for one file",
     "kata grade --help                 examples for a command",

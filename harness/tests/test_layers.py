@@ -19,8 +19,8 @@ ROWS = (
     {"registry", "matching"},
     {"diagnose", "examples", "plant"},
     {"grade"},
-    {"practice", "mock"},
-    {"debrief"},
+    {"practice", "room"},
+    {"mock", "debrief", "scorecard"},
     {"plugin", "cli"},
     {"__main__"},
 )

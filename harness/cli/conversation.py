@@ -1,0 +1,206 @@
+"""An interview in one terminal: the prompt with the time left, the commands, the end, the follow-up questions."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import datetime
+
+from harness import debrief, report, scorecard
+from harness.cli import terminal
+from harness.interview import clocked, warnings
+from harness.mock import Mock
+from harness.room import Refused
+
+HELP = """\
+run           try the visible examples
+ask TEXT      ask me something (a line that ends in ? is taken as one)
+assume TEXT   say what you assume
+hint          one of three hints; they count
+submit        hand in this question; if it is not right yet, you go on
+next          leave this question as it stands, for the next one
+question      the question once more
+status        where we stand
+pause resume  stop the clock and go on, if that was agreed (--pausable)
+quit          end the interview; your file is graded as it stands"""
+WORDS = (*(line.split()[0] for line in HELP.splitlines()), "resume", "help")
+TRY = "Commands: run, ask, assume, hint, submit, next, question, status, quit, help."
+
+
+class Over(Exception):
+    """The interview ended while the person was typing; the text says how."""
+
+
+def rules(room: Mock) -> str:
+    """What is said at the start, about the clock above all."""
+    now = room.interview
+    until = datetime.fromtimestamp(room.history.clock().wall + room.left).strftime("%H:%M")
+    pause = "It can be paused: `pause`, `resume`." if now.pausable else ""
+    words = (
+        f"You have {_minutes(now.limit)}, until about {until}. The clock goes on when this terminal is closed or "
+        "crashes, or the laptop sleeps; `kata mock resume` comes back with the right time left, and leaving does not stop it. "
+        f"{pause} When the time is up, your file is graded as it then stands: what you change later does not count, "
+        "and is reported. I speak up at half time, at five minutes and at one minute."
+    )
+    return report.wrap(" ".join(words.split()), report.width())
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:g} minute{'' if seconds == 60 else 's'}"
+
+
+def converse(room: Mock, edit: bool = False) -> None:
+    """Go on with an interview until it ends or the person leaves; then its questions."""
+    watch = Watch(room)
+    if not room.interview.ended and room.left > 0:
+        if not _symptom(room, watch):
+            return
+        room.place()
+        print(f"\n{room.question()}\n\n{report.wrap(TRY, report.width())}\n")
+        if edit:
+            _edit(room)
+    try:
+        while not room.interview.ended and room.left > 0:
+            typed = terminal.line(watch.prompt, watch.tick)
+            watch.tick()
+            if typed is None:
+                _left(room)
+                return
+            if typed:
+                _answer(room, typed, edit)
+    except Over as how:
+        print(f"\r\x1b[K{how}" if terminal.live() else str(how))
+    close(room)
+
+
+class Watch:
+    """Looks at the clock, at the files, and at what another terminal has done."""
+
+    def __init__(self, room: Mock) -> None:
+        self._room = room
+        self._said = {left for left, _ in warnings(room.interview.limit) if room.left <= left}
+
+    def prompt(self) -> str:
+        """The time left, before what is typed."""
+        now = self._room.interview
+        return f"[{clocked(self._room.left)}{' paused' if now.paused else ''}] > "
+
+    def tick(self) -> None:
+        """Take a snapshot, warn once for each mark, and raise Over at the end."""
+        room = self._room
+        room.save()
+        if room.interview.ended:
+            raise Over("The interview was ended in another terminal.")
+        if room.left <= 0:
+            raise Over("The time is up.")
+        due = [(left, words) for left, words in warnings(room.interview.limit) if room.left <= left]
+        for left, words in due:
+            if left not in self._said:
+                self._said.add(left)
+                terminal.say(f"{words[:1].upper()}{words[1:]}.")
+                terminal.again(self.prompt())
+
+
+def do(room: Mock, typed: str) -> str:
+    """One command; the words for it."""
+    word, _, rest = typed.partition(" ")
+    found = [name for name in WORDS if name == word] or [name for name in WORDS if name.startswith(word.lower())]
+    if len(found) != 1 or (rest and found[0] not in ("ask", "assume")):
+        if typed.endswith("?"):
+            return room.ask(typed)
+        return f"{word!r} is not a command here. {TRY}"
+    if found[0] in ("ask", "assume"):
+        if not rest.strip():
+            return f"{found[0]} what? {found[0]} TEXT"
+        return room.ask(rest) if found[0] == "ask" else room.assume(rest)
+    if found[0] == "quit":
+        debrief.finish(room, "quit")
+        return "The interview is over."
+    commands: dict[str, Callable[[], str]] = {"help": lambda: HELP, "question": room.question}
+    return commands.get(found[0], getattr(room, found[0], room.status))()
+
+
+def _answer(room: Mock, typed: str, edit: bool) -> None:
+    kata = room.interview.kata
+    try:
+        words = do(room, typed)
+    except Refused as why:
+        words = str(why)
+    lines = words.splitlines()
+    print("\n".join(line if len(line) <= report.width() else report.wrap(line, report.width()) for line in lines))
+    print(flush=True)
+    now = room.interview
+    if not now.ended and now.current >= len(now.questions):
+        debrief.finish(room, "submitted")
+    elif edit and now.kata != kata:
+        _edit(room)
+
+
+def once(room: Mock, typed: str) -> None:
+    """One command from a second terminal. The terminal of the interview, or `resume`, shows the end."""
+    room.save()
+    _answer(room, typed, edit=False)
+    if room.interview.ended:
+        print(f"`kata debrief {room.number}` shows the scorecard, `kata mock resume` asks the follow-up questions.")
+
+
+def _left(room: Mock) -> None:
+    room.save()
+    clock = "stands still" if room.interview.paused else f"runs on, {clocked(room.left)} left"
+    print(
+        report.wrap(f"You left interview {room.number}. Its clock {clock}: `kata mock resume` goes on.", report.width())
+    )
+
+
+def close(room: Mock) -> None:
+    """Grade what has ended, show the scorecard, ask the follow-up questions."""
+    if not room.interview.did("graded"):
+        print("Grading ...", flush=True)
+    debrief.finish(room, "time")
+    print(f"\n{scorecard.text(debrief.document(room))}\n")
+    waiting = debrief.open_questions(room.interview)
+    for number, (kata, question) in enumerate(waiting, 1):
+        print(report.wrap(f"Follow-up {number} of {len(waiting)} ({kata}): {question.asks}", report.width()))
+        answer = terminal.line(lambda: "your answer > ")
+        if answer is None:
+            print("The questions wait: `kata mock resume` asks them again.")
+            return
+        print(report.indent(report.wrap(f"A model answer: {question.answer}", report.width() - 2)))
+        rating = terminal.line(lambda: "rate yourself: 1 no, 2 partly, 3 knew it > ") or ""
+        rated = int(rating) if rating in ("1", "2", "3") else None
+        room.add("answer", kata=kata, question=question.asks, text=answer, rating=rated)
+        print(flush=True)
+    print(f"`kata debrief {room.number}` shows all of this again.")
+
+
+def _symptom(room: Mock, watch: Watch) -> bool:
+    """Before the code of a debugging interview: its symptom, the cause and the first test. False when left."""
+    now = room.interview
+    if not now.symptom or now.did("diagnosed"):
+        return True
+    print(f"\n{report.wrap(now.symptom, report.width())}\n")
+    told = []
+    for asks in ("What is the likely cause?", "What would you test first?"):
+        print(asks)
+        answer = terminal.line(watch.prompt, watch.tick)
+        if answer is None:
+            _left(room)
+            return False
+        told.append(answer)
+    room.add("diagnosed", cause=told[0], test=told[1])
+    print("\nNoted. Here is the code.")
+    return True
+
+
+def _edit(room: Mock) -> None:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        print("--edit: neither $VISUAL nor $EDITOR is set", file=sys.stderr)
+        return
+    try:
+        subprocess.run([*shlex.split(editor), str(room.file(room.interview.kata))], check=False)
+    except (OSError, ValueError) as error:
+        print(f"--edit: {editor}: {error}", file=sys.stderr)

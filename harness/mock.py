@@ -1,0 +1,145 @@
+"""A timed interview as the candidate has it: what can be done in the room, and what the interviewer says to it.
+
+Everything is recorded in the history before it is said, so that a crash, a closed terminal or a second terminal finds
+the interview as it is. Every command gives back the words for the candidate.
+"""
+
+from __future__ import annotations
+
+from harness import clarify, examples, outline, registry, report, stubs
+from harness.interview import clocked
+from harness.room import DEBUG, Refused, Room
+from harness.source import Unreadable, read
+
+
+class Mock(Room):
+    """The commands of an interview."""
+
+    def run(self) -> str:
+        """Try the visible examples."""
+        kata, source = self._current()
+        session = self.judge.open(self.file(kata), source, kata, registry.wanted(kata))
+        try:
+            tried = examples.trial(session, kata)
+            prints = session.prints
+        finally:
+            session.close()
+        good = sum(not says for _, says in tried)
+        self.add("run", kata=kata, right=good, of=len(tried))
+        lines = [f"{example.source}\n  {report.wrap(says or 'as expected', 76)}" for example, says in tried]
+        if prints.strip():
+            lines += ["Your code printed", report.indent("\n".join(prints.strip().splitlines()[:12]))]
+        return "\n".join([*lines, f"{good} of {len(tried)} visible examples as expected"])
+
+    def ask(self, text: str) -> str:
+        """A question to the interviewer."""
+        kata = self._open()
+        terms = registry.kata(kata).terms
+        term = clarify.find(terms, text)
+        self.add("ask", kata=kata, text=text, topic=term.topic if term else "")
+        return clarify.reply(terms, text)
+
+    def assume(self, text: str) -> str:
+        """An assumption said aloud: noted, and compared with the contract in the debrief."""
+        kata = self._open()
+        term = clarify.find(registry.kata(kata).terms, text)
+        against = term is not None and clarify.contradicts(term, text)
+        self.add("assume", kata=kata, text=text, topic=term.topic if term else "", against=against)
+        return "Noted. The debrief compares it with the contract."
+
+    def hint(self) -> str:
+        """The next of the three hints; they count in the scorecard."""
+        kata = self._open()
+        number = len(self.interview.did("hint", kata=kata)) + 1
+        hints = registry.kata(kata).hints
+        self.add("hint", kata=kata, number=number)
+        if number > len(hints):
+            return f"There were no more than {len(hints)} hints. The last one: {hints[-1]}"
+        return f"Hint {number} of {len(hints)}: {hints[number - 1]}"
+
+    def submit(self) -> str:
+        """Hand in the question on the table. A pass brings the next one; otherwise go on."""
+        kata, source = self._current()
+        self.save()
+        found = self.grade(kata, source)
+        core = [o for o in found.outcomes if o.level == "core"]
+        passed = sum(o.outcome == "passed" for o in core)
+        self.add("submit", kata=kata, verdict=found.verdict, passed=passed, total=len(core))
+        if found.verdict in ("pass", "strong"):
+            words = f"{kata}: all {passed} core checks pass."
+            return f"{words}\n\n{self._moved()}" if self.interview.current < len(self.interview.questions) else words
+        if found.verdict == "broken":
+            return f"{kata} could not be run: {found.says}"
+        if found.outcomes and found.outcomes[0].outcome == "not started":
+            return f"{kata} is still the stub."
+        first = next(o.title for o in core if o.outcome != "passed")
+        return f"{kata} is not right yet: {passed} of {len(core)} core checks pass. Not so: {first}."
+
+    def next(self) -> str:
+        """Leave the question on the table as it stands, and go to the next."""
+        now = self.interview
+        self._open()
+        if now.current + 1 >= len(now.questions):
+            raise Refused("this is the last question: submit it, or quit")
+        self.save()
+        self.add("next", kata=now.kata)
+        return self._moved()
+
+    def _moved(self) -> str:
+        self.place()
+        return self.question()
+
+    def question(self) -> str:
+        """The question on the table, as an interviewer would put it."""
+        now = self.interview
+        count = f"Question {now.current + 1} of {len(now.questions)}" if len(now.questions) > 1 else "The question"
+        text = stubs.prompt(stubs.short(outline.stub(now.kata), *([DEBUG] if now.kata in now.planted else [])))
+        title, *paragraphs = text.split("\n\n")
+        said = "\n\n".join(report.wrap(" ".join(paragraph.split()), report.width()) for paragraph in paragraphs)
+        return f"{count}: {title}\n\n{said}\n\nYour file: {report.place(self.file(now.kata), 1).rpartition(':')[0]}"
+
+    def status(self) -> str:
+        """Where the interview stands."""
+        now, clock = self.interview, self.history.clock()
+        if now.ended:
+            return f"Interview {now.id} is over: kata debrief {now.id}"
+        counts = [
+            f"{len(now.did(do, kata=now.kata))} {words}"
+            for do, words in (("ask", "asked"), ("assume", "assumed"), ("run", "runs"), ("hint", "hints"))
+        ]
+        paused = ", paused" if now.paused else ""
+        return (
+            f"Interview {now.id}: {clocked(now.left(clock))} left of {clocked(now.limit)}{paused}\n"
+            f"Question {now.current + 1} of {len(now.questions)}: {now.kata} ({', '.join(counts)})\n"
+            f"Your file: {report.place(self.file(now.kata), 1).rpartition(':')[0]}"
+        )
+
+    def pause(self) -> str:
+        """Stop the clock, where that was agreed at the start."""
+        if not self.interview.pausable:
+            raise Refused("this interview cannot be paused: that takes --pausable at its start")
+        self._open()
+        self.save()
+        self.add("pause")
+        return "Paused. `resume` goes on."
+
+    def resume(self) -> str:
+        """Go on after a pause."""
+        if self.interview.paused:
+            self.add("resume")
+        return self.status()
+
+    def _open(self) -> str:
+        now = self.interview
+        if now.paused:
+            raise Refused("the interview is paused: resume it first")
+        if now.ended or now.current >= len(now.questions) or self.left <= 0:
+            raise Refused("the interview is over")
+        return now.kata
+
+    def _current(self) -> tuple[str, bytes]:
+        kata = self._open()
+        try:
+            return kata, read(self.file(kata))
+        except Unreadable as why:
+            raise Refused(f"{self.file(kata)}: {why}") from None

@@ -1,0 +1,312 @@
+"""A timed interview as a person meets it: the `kata` command, a scripted person, a clock that the script moves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import outline, stubs
+from harness.tests.play import play
+from harness.tests.project import Project
+
+RIGHT = (outline.SOLUTIONS / "causal_mask.py").read_text(encoding="utf-8")
+KEEP = RIGHT.replace("np.triu(blocked, k=1)", "np.tril(blocked)")
+REVERSED = RIGHT.replace("np.triu(blocked, k=1)", "np.tril(blocked, k=-1)")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "clone")
+
+
+def debrief(project: Project, *commands: tuple[str, list[Any]]) -> dict[str, Any]:
+    """Play, then read the last debrief."""
+    last = play(project, *commands, ("debrief --json", []))[-1]
+    assert last.status == 0, last.err
+    whole: dict[str, Any] = json.loads(last.out)
+    return whole
+
+
+def test_a_whole_interview(project: Project) -> None:
+    steps = [
+        ["wait", 30],
+        "What does True mean in the mask?",
+        "assume a position sees itself",
+        ["write", "causal_mask.py", KEEP],
+        ["wait", 30],
+        "run",
+        "submit",
+        ["write", "causal_mask.py", RIGHT],
+        ["wait", 60],
+        "run",
+        "submit",
+        "because row i predicts token i + 1",
+        "3",
+        "I do not know",
+        "1",
+        "",
+        "",
+    ]
+    started, told, data = play(
+        project, ("mock causal_mask --seed 1", steps), ("debrief", []), ("debrief 1 --json", [])
+    )
+    assert started.status == 0
+    assert started.err == ""
+    assert "You have 5 minutes" in started.out
+    assert "True = blocked" in started.out.split("What does")[0] or "blocked" in started.out
+    assert "0 of 1 visible examples as expected" in started.out
+    assert "is not right yet" in started.out
+    assert "inverted_polarity" not in started.out.split("all 6 core checks pass")[0]
+    assert "causal_mask: STRONG in 2:00, par 5:00" in started.out
+    assert "first run 1:00 · green at 2:00 · 2 runs" in started.out
+    assert "asked: " in told.out
+    assert "you: because row i predicts token i + 1" in told.out
+    whole = json.loads(data.out)
+    [question] = whole["questions"]
+    assert (question["verdict"], question["runs"], question["asks"], question["submissions"]) == ("strong", 2, 1, 2)
+    assert [answer["rating"] for answer in whole["answers"]] == [3, 1, None]
+    assert all(answer["model"] for answer in whole["answers"])
+
+
+def test_the_file_holds_the_short_prompt_and_no_contract(project: Project) -> None:
+    play(project, ("mock pre_ln_block", []))
+    [path] = (project.folder / "mock").glob("*/*.py")
+    text = path.read_text(encoding="utf-8")
+    assert "Contract" not in text
+    assert "minutes" not in text
+    assert ">>>" not in text
+    assert "def pre_ln_block(x: np.ndarray, params: dict[str, np.ndarray], heads: int) -> np.ndarray:" in text
+    compile(text, "stub", "exec")
+
+
+def test_a_convention_nobody_asked_about_is_no_bug(project: Project) -> None:
+    steps = [["write", "causal_mask.py", KEEP], ["wait", 400], "run"]
+    [question] = debrief(project, ("mock causal_mask", steps))["questions"]
+    assert [(m["name"], m["counts_as"]) for m in question["mistakes"]] == [("inverted_polarity", "a question not asked")]
+    steps = ["what does True mean in the mask?", ["write", "causal_mask.py", KEEP], ["wait", 400], "run"]
+    [question] = debrief(project, ("mock causal_mask", steps))["questions"]
+    assert [(m["name"], m["counts_as"]) for m in question["mistakes"]] == [("inverted_polarity", "a bug")]
+
+
+def test_an_assumption_is_compared_with_the_contract(project: Project) -> None:
+    steps = ["assume True means keep", ["write", "causal_mask.py", KEEP], ["wait", 400]]
+    [question] = debrief(project, ("mock causal_mask", steps))["questions"]
+    [said] = [term for term in question["clarified"] if term["how"]]
+    assert (said["how"], said["text"]) == ("assumed otherwise", "True means keep")
+    assert question["mistakes"][0]["counts_as"] == "a question not asked"
+
+
+def test_what_is_asked_after_the_first_submission_does_not_count(project: Project) -> None:
+    steps = ["submit", "what does True mean?", "quit"]
+    [question] = debrief(project, ("mock causal_mask", steps))["questions"]
+    assert [term["how"] for term in question["clarified"] if term["how"]] == []
+    assert question["asks"] == 1
+
+
+def test_warnings_come_once_at_half_time_five_minutes_and_one_minute(project: Project) -> None:
+    steps = [["wait", 601], "status", "status", ["wait", 301], "status", ["wait", 241], "status", "status"]
+    [said] = play(project, ("mock pre_ln_block", steps))
+    assert said.out.count("Half of the time is over.") == 1
+    assert said.out.count("Five minutes left.") == 1
+    assert said.out.count("One minute left.") == 1
+
+
+def test_the_clock_runs_on_while_nobody_is_there(project: Project) -> None:
+    left, status, ended = play(
+        project,
+        ("mock pre_ln_block", [["wait", 60]]),
+        ("mock status", [["wait", 100]]),
+        ("mock resume", [["wait", 2000]]),
+    )
+    assert "runs on" in left.out
+    assert "19:00 left of 20:00" in status.out
+    assert "17:20 left" in ended.out
+    [again] = play(project, ("mock resume", [["wait", 5000]]))  # a new clock: real time has hardly moved
+    assert "left of 20:00" in again.out
+
+
+def test_time_that_runs_out_while_away_leads_to_the_debrief(project: Project) -> None:
+    steps = [["write", "causal_mask.py", RIGHT], "status", ["wait", 1000]]
+    left, back = play(project, ("mock causal_mask", steps), ("mock resume", []))
+    assert "STRONG" not in left.out.split("status")[0]
+    whole = debrief(project)
+    assert (whole["ended"], whole["seconds"], whole["questions"][0]["verdict"]) == ("time", 300, "strong")
+    assert back.status in (0, 2)
+
+
+def test_edits_after_the_time_do_not_count_and_are_reported(project: Project) -> None:
+    steps = [["write", "causal_mask.py", REVERSED], "status"]
+    away = [["wait", 1000], ["write", "causal_mask.py", RIGHT]]
+    [_, back] = play(project, ("mock causal_mask", [*steps, *away][:2]), ("mock status", []))
+    assert "left of 5:00" in back.out
+    whole = debrief(project, ("mock stop", []), ("mock causal_mask", steps), ("mock status", away), ("mock resume", []))
+    [question] = whole["questions"]
+    assert question["changed_after_time"] is True
+    assert [m["name"] for m in question["mistakes"]] == ["reversed_mask"]
+
+
+@pytest.mark.parametrize("jump", [-7200, 7200])
+def test_a_wall_clock_that_is_set_changes_nothing(project: Project, jump: int) -> None:
+    _, status = play(project, ("mock pre_ln_block", [["wait", 60], ["set", jump]]), ("mock status", []))
+    assert "19:00 left of 20:00" in status.out
+
+
+def test_across_a_reboot_the_wall_clock_tells_and_never_gives_time_back(project: Project) -> None:
+    steps = [["wait", 60], "status", ["reboot"], ["wait", 30]]
+    _, status, later = play(
+        project, ("mock pre_ln_block", steps), ("mock status", [["reboot"], ["set", -9999]]), ("mock status", [])
+    )
+    assert "18:30 left of 20:00" in status.out
+    assert "19:00 left of 20:00" in later.out or "18:30 left of 20:00" in later.out
+
+
+def test_pausing_stops_the_clock_only_where_it_was_agreed(project: Project) -> None:
+    [refused] = play(project, ("mock causal_mask", ["pause", "quit"]))
+    assert "cannot be paused" in refused.out
+    steps = [["wait", 60], "pause", ["wait", 3600], "run", "resume", ["wait", 10], "status", "quit"]
+    [said] = play(project, ("mock causal_mask --pausable", steps))
+    assert "is paused: resume it first" in said.out
+    assert "3:50 left of 5:00" in said.out
+
+
+def test_a_second_terminal_and_only_one_interview_at_once(project: Project) -> None:
+    _, second, asked, assumed, tried, hint, given, none = play(
+        project,
+        ("mock causal_mask", [["write", "causal_mask.py", RIGHT]]),
+        ("mock split_heads", []),
+        ("mock ask what does True mean?", []),
+        ("mock assume a position sees itself", []),
+        ("mock run", []),
+        ("mock hint", []),
+        ("mock submit", []),
+        ("mock status", []),
+    )
+    assert second.status == 2
+    assert "interview 1 is running" in second.err
+    assert "blocked" in asked.out
+    assert "Noted" in assumed.out
+    assert "1 of 1 visible examples as expected" in tried.out
+    assert "Hint 1 of 3" in hint.out
+    assert "core checks pass" in given.out
+    assert none.status == 2
+    [question] = debrief(project)["questions"]
+    assert (question["asks"], question["runs"], question["hints"], question["verdict"]) == (1, 1, 1, "strong")
+
+
+def test_the_questions_wait_until_somebody_answers(project: Project) -> None:
+    _, first, again, nothing = play(
+        project,
+        ("mock causal_mask", ["quit", "one", "2"]),
+        ("mock resume", ["two", "3"]),
+        ("mock resume", ["three", "1"]),
+        ("mock resume", []),
+    )
+    assert "Follow-up 1 of 2" in first.out
+    assert "Follow-up 1 of 1" in again.out
+    assert nothing.status == 2
+    assert [a["text"] for a in debrief(project)["answers"]] == ["one", "two", "three"]
+
+
+def test_a_set_moves_on_after_a_pass_and_by_next(project: Project) -> None:
+    softmax = (outline.SOLUTIONS / "stable_softmax.py").read_text(encoding="utf-8")
+    steps = [
+        ["wait", 60],
+        "next",
+        ["write", "stable_softmax.py", softmax],
+        ["wait", 90],
+        "submit",
+    ]
+    whole = debrief(project, ("mock causal_mask stable_softmax", steps))
+    assert whole["ended"] == "submitted"
+    assert [(q["kata"], q["verdict"], q["seconds"]) for q in whole["questions"]] == [
+        ("causal_mask", "fail", 60),
+        ("stable_softmax", "strong", 90),
+    ]
+
+
+def test_the_panel_carries_the_block_into_the_add_on(project: Project) -> None:
+    block = (outline.SOLUTIONS / "pre_ln_block.py").read_text(encoding="utf-8")
+    block = block.replace("def layer_norm", "# my own norm\ndef layer_norm")
+    steps = ["next", ["write", "pre_ln_block.py", block], "submit", "run"]
+    [said] = play(project, ("mock --panel --seed 3", steps))
+    assert "You have 45 minutes" in said.out
+    [path] = (project.folder / "mock").glob("*/cross_attention.py")
+    text = path.read_text(encoding="utf-8")
+    assert "# my own norm" in text
+    assert "Contract" not in text
+    assert text.rstrip().endswith("raise NotImplementedError")
+    compile(text, "stub", "exec")
+    assert "pre_ln_block: all" in said.out
+
+
+def test_drawing_is_a_warm_up_and_a_main_question_that_fit(project: Project) -> None:
+    for seed in range(6):
+        [said] = play(project, (f"mock --minutes 30 --seed {seed}", ["quit"]))
+        assert "You have 30 minutes" in said.out
+        questions = debrief(project)["questions"]
+        assert len(questions) == 2
+        par = [q["par"] / 60 for q in questions]
+        assert par[0] <= 8 < par[1]
+        assert sum(par) <= 30
+        [again] = play(project, (f"mock --minutes 30 --seed {seed}", ["quit"]))
+        assert [q["kata"] for q in debrief(project)["questions"]] == [q["kata"] for q in questions]
+        assert again.status == 0
+
+
+def test_an_unwritable_state_is_said_and_the_interview_goes_on(project: Project, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    steps = [["write", "causal_mask.py", RIGHT], "run", ["wait", 60], "submit", "x", "1", "y", "2", "z", "3"]
+    [said] = play(project, ("mock causal_mask", steps), KATA_HOME=str(blocked / "home"))
+    assert said.status == 0
+    assert "STRONG in 1:00" in said.out
+    assert "not saved" in said.err
+    assert blocked.read_text() == "in the way"
+
+
+def test_no_code_no_mistake_and_no_crash_is_lost_on_the_way(project: Project) -> None:
+    steps = [
+        ["write", "causal_mask.py", "def causal_mask(length:\n"],
+        "run",
+        "submit",
+        ["write", "causal_mask.py", "def causal_mask(length):\n    print('here')\n    return 1 / 0\n"],
+        "run",
+        "submit",
+        "nonsense",
+        "ask",
+        "quit",
+    ]
+    [said] = play(project, ("mock causal_mask", steps))
+    assert "SyntaxError" in said.out
+    assert "ZeroDivisionError" in said.out
+    assert "here" in said.out
+    assert "'nonsense' is not a command here" in said.out
+    assert "Traceback (most" not in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("mock causl_mask", "did you mean causal_mask?"),
+        ("mock --track 9", "no track 9"),
+        ("mock --minutes 0", "--minutes"),
+        ("mock resume", "no interview is running"),
+        ("mock --panel causal_mask", "--panel"),
+        ("debrief", "no interview yet"),
+        ("debrief 7", "no interview"),
+        ("debug causal_mask split_heads", "one kata"),
+    ],
+)
+def test_usage(project: Project, words: str, says: str) -> None:
+    [said] = play(project, (words, []))
+    assert said.status == 2
+    assert says in said.err
+    assert said.out == ""
+
+
+def test_the_stub_is_the_contracts_without_the_contract() -> None:
+    for name in outline.names():
+        assert stubs.prompt(stubs.short(outline.stub(name))).splitlines()[0] in outline.stub(name)

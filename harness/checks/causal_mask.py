@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, grids
+from harness.families import UNLESS
 from harness.influence import reading
 from harness.kata import Kata
 from harness.model import Submission, Wrong
@@ -195,8 +196,8 @@ KATA.hint(
 )
 KATA.shape(blocked="(T, T)")
 
-UNLESS = r"((?!\b(not|never|nor|no|without|instead|rather|bool)\b)[^.;])*"  # up to here nothing is denied
-SEEN = r"\W*((what|it|that|the|query|key|can|may|to|be|is) )*(keep|kept|visible|allow|attend|see|open)"
+WITH = r"((?!\b(not|never|nor|no|without|instead|rather|bool)\b)[^.;])*"  # as UNLESS, in the middle of a sentence
+FILLER = r"\W*((what|it|that|which|the|a|query|key|keys|positions?|entries|tokens?|can|may|to|be|is|are|we|i) )*"
 KATA.term(
     "the diagonal",
     "Does a position see itself, or is the diagonal blocked too?",
@@ -206,12 +207,13 @@ KATA.term(
         r"\b(itself|oneself|themselves)\b",
         r"\bown (token|position|key)",
         r"\bstrict",
-        r"\bj ?(>|<)=? ?i\b|\bi ?(>|<)=? ?j\b",
+        r"\bj ?[<>≤≥]=? ?i\b|\bi ?[<>≤≥]=? ?j\b",
     ),
     (
         r"\bdiagonal\W+(is|are|=|should be|will be|gets?)?\W*(also |too )?(true|blocked|masked|hidden|excluded)",
-        r"(cannot|can't|not|never)\W+(see|look at|attend to)\W+(itself|themselves)",
-        r"\bj ?>= ?i\b",
+        r"(cannot|n't|not|never)\W+(see|look at|attend to)\W+(itself|themselves)",
+        UNLESS + r"\b(block|mask|hid|exclud)\w* (out )?the diagonal",
+        r"\bj ?(>=|≥) ?i\b",
     ),
 )
 KATA.term(
@@ -226,8 +228,8 @@ KATA.term(
         r"\b(polarity|convention|inverted)\b",
     ),
     (
-        rf"\btrue\b\W+(means?|is|=|for|marks?|where|says?|if)?{SEEN}",
-        r"\bfalse\b\W+(means?|is|=|for|marks?|where)?\W*(to |be |is )*(block|mask|hid)",
+        rf"\b(true|ones?|1)\b\W+(means?|is|=|for|marks?|where|says?|if)?{FILLER}(keep|kept|visible|allow|attend|see|open|past)",
+        rf"\b(false|zeros?|0)\b\W+(means?|is|=|for|marks?|where)?{FILLER}(block|mask|hid|future)",
     ),
     ("inverted_polarity",),
 )
@@ -242,7 +244,10 @@ KATA.term(
         r"-\s?inf|\binfinit|-1e9",
         r"\bfloats?\b|\b0/1\b|\b(0s?|zeros?) (and|or) (1s?|ones?)\b|\bnumbers\b",
     ),
-    (rf"\b(assume|return|build|use|make|it is|mask is|dtype is)\b{UNLESS}(\badditive|\bfloat|-inf|\b0/1)",),
+    (
+        UNLESS + r"\badditive\b",
+        rf"\b(assume|return|build|use|make|it is|mask is|dtype is)\b{WITH}(\bfloat|\bint(s|eger|\d+)?\b|-inf|\b0/1)",
+    ),
     ("additive_mask",),
 )
 KATA.term(
@@ -258,8 +263,8 @@ KATA.term(
         r"\(t, ?t\)|\bt ?x ?t\b",
     ),
     (
-        rf"\b(assume|return|make|shape is)\b{UNLESS}\((1|b), ?(1, ?|h, ?)?t, ?t\)",
-        rf"\b(assume|return|make|add|include)\b{UNLESS}\b(batch|head)s? (and heads? )?(axis|axes|dim)",
+        rf"\b(assume|return|make|shape is)\b{WITH}\((1|b), ?(1, ?|h, ?)?t, ?t\)",
+        rf"\b(assume|return|make|add|include)\b{WITH}\b(batch|head)s? (and heads? )?(axis|axes|dim)",
     ),
     ("extra_axes",),
 )

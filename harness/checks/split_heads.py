@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, grids, probe
+from harness.families import UNLESS
 from harness.kata import Kata
 from harness.model import Submission, Wrong
 from harness.moves import moves
@@ -270,9 +271,9 @@ KATA.term(
         r"\bheads? (come|go|stand|axis|before|after|first)",
     ),
     (
-        r"(?<!not )\b(fold|flatten|combine)\w*\b[^.;]*\binto (the )?batch",
-        r"(?<!not )\(b ?\* ?h",
-        r"(?<!not )\(h, ?b, ?t",
+        UNLESS + r"\b(fold|flatten|combine|merge)\w*\b.*\b(into|with) (the )?batch",
+        UNLESS + r"\(b ?\* ?h",
+        UNLESS + r"\(h, ?b, ?t",
         r"\b(return|result is|leave)\b[^.;]*\(b, ?t, ?h, ?dh\)",
     ),
     ("heads_folded_into_batch",),
@@ -288,7 +289,7 @@ KATA.term(
         r"\bevery (h|n|nth|h-th|other)\b",
         r"\bwhich (features|columns|channels|part)",
     ),
-    (r"(?<!not )(?<!or )\b(interleaved?|round.?robin)\b", r"\b(gets?|holds?|takes?)\b[^.;]*\bevery (h|n|other)"),
+    (UNLESS + r"\b(interleav\w*|round.?robin)\b", r"\b(gets?|holds?|takes?)\b[^.;]*\bevery (h|n|other)"),
 )
 KATA.term(
     "width that does not divide",
@@ -314,7 +315,7 @@ KATA.term(
         r"\b(share|own)s? (the )?memory\b|\bc-contiguous\b",
         r"\bnon-?contiguous\b|\btransposed (view|input)",
     ),
-    (r"(?<!not )\b(modify|overwrite|write into|reuse)\b[^.;]*\b(x|input)\b", r"\bin[- ]place is fine"),
+    (UNLESS + r"\b(modify|overwrite|write into)\b.*\b(x|input)\b", r"\bin[- ]place is fine"),
 )
 
 KATA.question(

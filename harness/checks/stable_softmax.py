@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, grids, probe
+from harness.families import UNLESS
 from harness.kata import Kata
 from harness.model import Call, Submission, Wrong
 from harness.probe import Rng
@@ -283,13 +284,12 @@ KATA.hint(
 )
 KATA.shape(scores="(B, H, T, S)", peak="(B, H, T, 1)", weights="(B, H, T, S)", total="(B, H, T, 1)")
 
-MAY, UNLESS = r"(?<!not )(?<!n't )(?<!never )\b", r"\b((?!\b(no|not|never|without)\b).)*\b"
 KATA.term(
     "a slice that is all -inf",
     "What should a slice give in which everything is masked out?",
     "Core: -inf beside finite scores gets exactly 0. As a follow-up, a slice of -inf alone gives zeros, without NaN.",
     (r"\binf(inity)?\b", r"\b(mask|block)ed\b", r"\b(fully|whole|every|all)\w*\b.*(masked|blocked|inf)", r"\bpadd"),
-    (rf"\b(all|fully|wholly|whole)\b.*(inf|masked|blocked){UNLESS}(uniform|nan|raises?)\b", r"\balways finite\b"),
+    (rf"(?=.*\b(all|fully|wholly|whole)\b){UNLESS}\b(uniform|equal|nan|raises?)\b", r"\balways finite\b"),
 )
 KATA.term(
     "empty axis and NaN",
@@ -303,14 +303,14 @@ KATA.term(
     "May I work in place, to save memory?",
     "No. The scores belong to the caller, and may even be read-only.",
     (r"\bin[- ]?place\b", r"\b(modif|mutat|overwrit)\w*", r"\bcop(y|ies)\b", r"\bread-?only\b", r"\bsave memory\b"),
-    (rf"{MAY}(modify|overwrite)\b.*\b(scores|inputs?)\b", rf"{MAY}(work|operate|compute|subtract) in[- ]place"),
+    (rf"{UNLESS}\b(modif|overwrit)\w*\b.*\b(scores|inputs?)\b", rf"{UNLESS}\bin[- ]place"),
 )
 KATA.term(
     "which dtype",
     "Are the scores float64, and should the result keep their dtype?",
     "float64, worked on in float64; whole numbers give floats. As a follow-up, float32 in gives float32 out.",
     (r"\bd-?types?\b", r"\b(float|int)(eger)?s?\d*\b", r"\bwhole numbers?\b", r"\bprecision\b"),
-    (rf"{MAY}(cast|convert|compute|work)\b.*\bfloat(16|32)\b", r"\balways (return )?float64\b"),
+    (rf"{UNLESS}\b(cast|convert|compute|work)\b.*\bfloat(16|32)\b", r"\balways (return )?float64\b"),
 )
 KATA.term(
     "which axis",

@@ -13,6 +13,8 @@ MIDDLE = "what each branch is given and what it is added to"
 GELU = "0.5 * x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))"
 ERF = "0.5 * x * (1 + np.vectorize(__import__('math').erf, otypes=[x.dtype])(x / 2**0.5))"
 
+UNLESS = r"^((?!\b(no|not|never|nor|without|instead|rather)\b|n't)[^.;])*"  # up to here nothing is denied
+
 
 def layer_norm(kata: Kata, epsilon: str = "1e-5") -> None:
     """What goes wrong inside a layer norm, for the lines `mean`, `variance` and the quotient."""
@@ -40,6 +42,21 @@ def layer_norm(kata: Kata, epsilon: str = "1e-5") -> None:
         says = f"the epsilon of the layer norm is {other} instead of {epsilon}"
         which = f"epsilon_{other}".replace("-", "_")
         name(which, says, (root, root.replace(epsilon, other)), look="the layer norm", kind="convention")
+    _norm_term(kata, epsilon)
+
+
+def _norm_term(kata: Kata, epsilon: str) -> None:
+    kata.term(
+        "inside the layer norm",
+        "Does the layer norm have a gain and a bias, and which epsilon does it use?",
+        f"No gain and no bias: subtract the mean, divide by the root of the biased variance plus {epsilon}.",
+        (r"\b(affine|gain|gamma|beta|learn\w*)\b", r"\beps(ilon)?\b", r"\brms", r"\bddof|biased\b|\bvariance"),
+        (
+            UNLESS + r"\b(affine|gain|gamma|rms ?norm|unbiased|ddof\W*1)\b",
+            rf"\beps(ilon)?\b[^.;\d]*(?!{epsilon}\b)(1e-?\d+|0\.\d+)",
+        ),
+        tuple(m.name for m in kata.mistakes if m.name.startswith(("mean_not_subtracted", "epsilon_1e"))),
+    )
 
 
 def heads(kata: Kata) -> None:
@@ -75,6 +92,13 @@ def attention(kata: Kata, *also_over_queries: Form, feed_forward: bool = False) 
     says = "a float64 scalar or mask, such as np.sqrt of an int, makes float64 of float32 activations"
     look = "the scale and the fill of the scores"
     name("float32_lost", says, ("dh**0.5", "np.sqrt(dh)"), look=look, level="follow-up")
+    kata.question(
+        "Why are the scores scaled by 1/sqrt(dh)?",
+        "A score is a sum of dh products. If queries and keys have independent entries of mean 0 and variance 1, its "
+        "variance is dh, so its size grows as sqrt(dh). Unscaled, the softmax of a wide head puts nearly all weight on "
+        "one key, where its gradient vanishes. Dividing by sqrt(dh) brings the variance back to 1. It is the width of "
+        "a head that counts, not of the model.",
+    )
     _projections(kata, "12" if feed_forward else "")
 
 
@@ -97,6 +121,14 @@ def _projections(kata: Kata, others: str) -> None:
         tuple((f'@ params["w{n}"]', f'@ params["w{n}"].T') for n in ns) for ns in ("qkvo", "qkvo" + others)
     )
     name("weights_transposed", says, *dict.fromkeys((square, every)), look=look, kind="convention")
+    kata.term(
+        "layout of the weights",
+        "Are the weights applied as x @ w, or stored transposed as in torch's Linear?",
+        "As x @ w: the first axis of a weight meets the features of x.",
+        (r"\bx ?@ ?w", r"\btranspos", r"\b(weight|matri).*\b(layout|shape|left|right|stored|multipl)", r"\blinear\b"),
+        (UNLESS + r"(w\w?\.t\b|\bweights?\b[^.;]*\btransposed|\blike (torch|nn|linear)\b|\bw ?@ ?x\b)",),
+        ("weights_transposed",),
+    )
 
 
 def causal(kata: Kata) -> None:
@@ -146,6 +178,13 @@ def _fill(kata: Kata) -> None:
     name("mask_multiplied", says, (FILL, "scores * ~future"), look=look)
     says = "the mask is multiplied by -inf, and 0 times -inf is NaN: so every score is lost, also those not blocked"
     name("mask_times_infinity", says, (FILL, "scores + future * -np.inf"), look="np.where instead of a product")
+    kata.question(
+        "Why must the mask come before the softmax, and not after?",
+        "Zeroing weights afterwards leaves a denominator that has summed over the future: rows no longer add up to 1, "
+        "and how much is missing tells of later tokens. Renormalising mends that, but where the future holds the "
+        "largest scores, what is left may underflow to 0/0. Scores of -inf before the softmax give exact zeros and a "
+        "denominator over the visible keys alone.",
+    )
 
 
 def gelu(kata: Kata) -> None:
@@ -154,6 +193,14 @@ def gelu(kata: Kata) -> None:
     kata.mistake("relu", "the activation is ReLU instead of GELU", (GELU, "np.maximum(x, 0)"), look=look)
     says = "the GELU is the exact one, with erf, instead of the tanh form; they differ by up to 5e-4"
     kata.mistake("erf_gelu", says, (GELU, ERF), look="the formula in the contract", kind="convention")
+    kata.term(
+        "form of the GELU",
+        "Is the activation GELU, and is it the tanh approximation or the exact form with erf?",
+        "GELU, in the tanh approximation, as GPT-2 has it.",
+        (r"\bgelu\b", r"\berf\b|\bexact\b", r"\btanh\b|\bapproximat\w*", r"\bactivation\b|\bnon-?linear\w*|\brelu\b"),
+        (UNLESS + r"\b(erf|exact|relu|silu|swish|swiglu)\b",),
+        ("erf_gelu",),
+    )
 
 
 def sublayers(kata: Kata) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, families, grids
+from harness.families import UNLESS
 from harness.influence import closed_layers, closed_map, passing
 from harness.kata import Kata
 from harness.model import Answer, Call, Submission, Wrong
@@ -241,3 +242,106 @@ families.layer_norm(KATA)
 says = "the first residual is added in place, which overwrites the caller's x"
 IN_PLACE = (families.FIRST, families.FIRST.replace("x = x +", "x +="))
 KATA.mistake("input_modified", says, IN_PLACE, look="+= on an array that was passed in")
+
+KATA.hint(
+    "Write the two residual lines first, and only then what they call. Which parts of the block let tokens exchange "
+    "anything, and which treat every token by itself?",
+    "Attention alone mixes tokens; norms and feed-forward work row by row. Split the width so that each head has rows "
+    "of its own, and decide what query i may see before its weights are made to sum to 1.",
+    "Normalise x, project it three times, split into heads, compare every query with every key, scale by the root of "
+    "the head's width, block the later keys, softmax along the keys, mix the values, merge, project, add to x. Then "
+    "normalise that sum, widen, bend with the GELU, narrow, and add again.",
+)
+KATA.shape(mean="(B, T, 1)", variance="(B, T, 1)", q="(B, H, T, dh)", k="(B, H, T, dh)", v="(B, H, T, dh)")
+KATA.shape(scores="(B, H, T, T)", future="(T, T)", weights="(B, H, T, T)", context="(B, H, T, dh)", x="(B, T, d)")
+KATA.term(
+    "where the norm goes",
+    "Does the norm come before each sublayer (pre-LN) or after the residual sum (post-LN)?",
+    "Before each. The residual adds the x that was not normalised, and no norm follows at the end.",
+    (
+        r"\bpre-?\W?(ln|norm)",
+        r"\bpost-?\W?(ln|norm)",
+        r"\bnorm.*\b(before|after|first|last|where)\b",
+        r"\bresidual|\bskip\b",
+    ),
+    (UNLESS + r"(\bpost-?\W?(ln|norm)|\bnorm\w*\b[^.;]*\bafter (the|each|every) (residual|sum|add|sub|attention))",),
+    ("post_ln",),
+)
+KATA.term(
+    "who sees whom",
+    "Is the attention causal, may a position see itself, and is a mask passed in?",
+    "Causal: position i sees 0 to i, itself included. You build the mask; nothing is passed in.",
+    (
+        r"\bcausal\b|\bbidirectional",
+        r"\bmask|\btrue\b",
+        r"\b(future|later|ahead|past)\b",
+        r"\b(sees?|attends?|itself)\b",
+    ),
+    (UNLESS + r"\b(bidirectional|unmasked|mask (is|gets) (passed|given))", r"\b(not|isn't|no) (a )?(causal|mask)"),
+)
+KATA.term(
+    "biases",
+    "Do the projections or the feed-forward have biases?",
+    "No biases: the six matrices in params are all the weights that there are.",
+    (r"\bbias(es)?\b", r"\b(projections?|feed-?forward|ffn|linear|dense)\b.*\bbias", r"\bintercept|\b[bc][12]\b"),
+    (UNLESS + r"\b(with|have|has|add|plus|include) (a |the )?bias",),
+)
+KATA.term(
+    "padding, dropout and cache",
+    "Must I handle padding, dropout or a cache, or is it the forward pass alone?",
+    "The forward pass alone, over whole sequences of one length: no padding, no dropout, no cache, no gradient.",
+    (
+        r"\bpad(s|ded|ding)?\b|\bsame length\b",
+        r"\bdropout\b|\btraining\b",
+        r"\bcach",
+        r"\bbackward|\bgradient|\bforward pass",
+    ),
+    (UNLESS + r"\b(apply|use|add|with|include|support|keep|handle) (a |the )?(kv )?(padding|dropout|cache|backward)",),
+)
+KATA.term(
+    "positions",
+    "Do I add positions here, or do they come with the embedding?",
+    "With the embedding. The block knows the order of the tokens through the causal mask alone.",
+    (
+        r"\bpositional\b|\bpositions\b|\bposition emb",
+        r"\brope\b|\brotary\b|\balibi\b|\bsin(usoid|e)",
+        r"\border\b",
+        r"\bembed",
+    ),
+    (
+        UNLESS
+        + r"\b(add|apply|use|with) (the |rotary |sinusoidal |learned )?(positions|positional|position emb|rope|rotary)",
+    ),
+)
+KATA.question(
+    "Pre-LN or post-LN: what changes in training, and which needs a final norm?",
+    "In pre-LN the residual path is a bare sum: gradients reach the first layer unscaled, and deep stacks train with "
+    "little or no warm-up. In post-LN every sum passes a norm; gradients near the output are large at first, which is "
+    "why it needs warm-up. The pre-LN stream grows with depth and was never normalised: it needs one final norm before "
+    "the logits.",
+)
+KATA.question(
+    "What does the block cost, and from which T does the quadratic part overtake the rest?",
+    "Time O(BTd^2 + BTdf + BT^2 d): projections, feed-forward, and the two products with the (T, T) matrix. Space "
+    "O(BHT^2) for the scores, beside the activations. In multiply-adds a sequence takes 4Td^2 + 2Tdf + 2T^2 d, so the "
+    "quadratic part overtakes from T = 2d + f; with f = 4d that is 6d, some thousands of tokens.",
+)
+KATA.question(
+    "Where does dropout go?",
+    "In training, on the attention weights after the softmax, on the output of each branch before it is added to the "
+    "residual, and on the sum of the embeddings; some also put it inside the feed-forward. Not on the residual stream "
+    "between them. What is kept is divided by the chance of being kept, so in evaluation dropout is the identity.",
+)
+KATA.question(
+    "Why is a right forward pass no proof of training?",
+    "A loss can be wrong although the model is right: targets not shifted, padding counted, logits already normalised. "
+    "Gradients can be cut by a detached tensor, vanish by a bad initialisation, or never reach weights that the "
+    "optimiser does not hold. So check that the first loss is about log V, that every weight has a gradient and moves, "
+    "and that one small batch can be learned by heart.",
+)
+KATA.question(
+    "The shapes are right and the rows of the weights sum to 1. What does that prove, and what would you test?",
+    "Nothing: a reversed mask has both. I would change the last token and see that all earlier rows stay; cut the "
+    "sequence and see that the prefix gives the same rows; print who sees whom for T = 3; change each weight and see "
+    "that the result moves; shut both branches and get x back; and compare a tiny case with plain loops.",
+)

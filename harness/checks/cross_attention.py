@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, families
-from harness.families import OVER_QUERIES
+from harness.families import OVER_QUERIES, UNLESS
 from harness.kata import Kata
 from harness.model import Submission
 from harness.moves import moves, stays
@@ -259,3 +259,84 @@ name("residual_from_norm", says, form, look="which x is added: an x that was ove
 families.attention(KATA, (OVER_QUERIES, NAN), (OVER_QUERIES, (HIDE, FILLED)), (OVER_QUERIES, (HIDE, ADDED)))
 families.heads(KATA)
 families.layer_norm(KATA)
+
+KATA.hint(
+    "Two sequences meet here. Which one has the questions, and which one the answers? The result has one row for each "
+    "token of x.",
+    "It is self-attention with one change: keys and values are projected from the memory. The scores are then T by S, "
+    "and nothing in them lies in the future; only padding may be hidden.",
+    "Normalise x and project it to queries; project the memory as it is to keys and values; split all three into "
+    "heads. Compare, scale, block the padded keys for every query and head, softmax along the S keys, mix the values, "
+    "merge, project, and add the x that came in.",
+)
+KATA.shape(normed="(B, T, d)", q="(B, H, T, dh)", k="(B, H, S, dh)", v="(B, H, S, dh)", scores="(B, H, T, S)")
+KATA.shape(weights="(B, H, T, S)", context="(B, T, d)", projected="(B, T, d)")
+KATA.term(
+    "memory that is all padding",
+    "Can all of a row's memory be padding, and what should come back then?",
+    "It can, as a follow-up: that batch row returns its x unchanged, without NaN or a warning.",
+    (r"\b(all|every\w*|whol|entire|fully|complete)\w*\b.*\b(pad|mask|block)", r"\bnans?\b", r"\bempty\b|\bnothing\b"),
+    (UNLESS + r"\b(always|at least) (one|a) (real|key|token|position)|\bnever (all|wholly|entirely) pad",),
+)
+KATA.term(
+    "what True means",
+    "Does True in memory_padding mark the padding, or the positions to keep?",
+    "True is padding: blocked for every query of that batch row. None means that nothing is padded.",
+    (r"\btrue\b|\bfalse\b", r"\bpolarity|\bmeans?\b", r"\b(keep|kept|visible)\b", r"\b(memory_)?pad(ding|ded)?\b"),
+    (
+        r"\btrue\W+(means?|is|=|marks?|for)\W*(the |to )*(keep|kept|visible|allow|attend|see|real|valid)",
+        r"\bfalse\W+(means?|is|=|marks?|for)\W*(the |to )*(pad|block|mask|hid|ignore)|\b0\W+(means?|is|=)\W*pad",
+    ),
+    ("padding_inverted",),
+)
+KATA.term(
+    "who is normalised",
+    "Is the memory normalised already, or do I normalise both x and memory here?",
+    "The encoder has normalised the memory: use it as it is. Normalise x, for the queries alone.",
+    (r"(\b|_)(norm|ln\b)", r"\bmemory\b.*norm|norm.*\bmemory\b", r"\b(pre|post)-?\W?(ln|norm)", r"\balready\b"),
+    (
+        UNLESS
+        + r"((\b|_)(ln|norm(ali[sz]e)?)\W+(both )?(x and )?(the )?memory|\bnormali[sz]e both|\bpost-?\W?(ln|norm))",
+    ),
+)
+KATA.term(
+    "residual",
+    "Is the residual part of this function, or does the caller add x?",
+    "Part of it: return x, as it came in, plus the projected attention. The next sublayer takes it from there.",
+    (r"\bresidual", r"\bskip\b", r"\badd(s|ed|ing)?\b.*\bx\b", r"\b(caller|outside)\b"),
+    (r"\b(no|without) (a |the )?(residual|skip)|\bcaller adds\b|\bresidual\b.*\b(outside|elsewhere|later|caller)",),
+)
+KATA.term(
+    "causal mask over the memory",
+    "Is there a causal mask over the memory, or may every query see the whole source?",
+    "Every query sees the whole source, except its padding: no causal mask here. That belongs to self-attention.",
+    (r"\bcausal", r"\bmask\w*\b.*\bmemory", r"\b(whole|full) (source|memory)|\bfuture\b", r"\b(sees?|attends?)\b"),
+    (UNLESS + r"(\bcausal(ly)? mask|\bmask\w* the future|\bis causal)",),
+)
+KATA.term(
+    "sublayer or whole block",
+    "Is this the whole encoder-decoder block, or its cross-attention alone, without encoder and self-attention?",
+    "The cross-attention sublayer alone. Encoder, self-attention and feed-forward exist elsewhere.",
+    (r"\bself-attention\b", r"\bfeed-?forward|\bffn\b", r"\bencoder\b", r"\b(whole|full|decoder) block|\bsub-?layer"),
+    (UNLESS + r"\b(include|add|write|implement)\w* (the |a )?(self-attention|feed-?forward|ffn|encoder)",),
+)
+KATA.question(
+    "A decoder with cross-attention has two masks: which hides what, and what are their shapes?",
+    "In self-attention the causal mask hides later target tokens: (T, T), or (1, 1, T, T) to broadcast, or-ed with "
+    "target padding where there is any. In cross-attention the padding mask hides what is no source token: (B, S), "
+    "spread to (B, 1, 1, S) over heads and queries. The first follows from the task and is the same for all rows; the "
+    "second is data.",
+)
+KATA.question(
+    "What can be cached across decoding steps?",
+    "The keys and values of the memory depend on no target token: project them once a layer, (B, H, S, dh) each, and "
+    "keep them for every step. Self-attention caches its keys and values too, but these grow by one row a step. "
+    "Queries need no cache, since only the newest token asks. The encoder itself runs once.",
+)
+KATA.question(
+    "Decoder-only or encoder-decoder: when?",
+    "Encoder-decoder suits a fixed source that is read whole, as in translation or speech: the encoder sees both ways "
+    "and its output is computed once. Decoder-only treats source and target as one sequence: one kind of block and "
+    "loss, every token a training signal, prompts and chats of any form, one cache. For general text generation that "
+    "simplicity won; where input and output differ in kind, cross-attention is still common.",
+)

@@ -317,8 +317,8 @@ KATA.question(
     "Pre-LN or post-LN: what changes in training, and which needs a final norm?",
     "In pre-LN the residual path is a bare sum: gradients reach the first layer unscaled, and deep stacks train with "
     "little or no warm-up. In post-LN every sum passes a norm; gradients near the output are large at first, which is "
-    "why it needs warm-up. The pre-LN stream grows with depth and was never normalised: it needs one final norm before "
-    "the logits.",
+    "why it needs warm-up. The pre-LN stream grows with depth and was never normalised: it needs one final norm "
+    "before the logits.",
 )
 KATA.question(
     "What does the block cost, and from which T does the quadratic part overtake the rest?",
@@ -334,10 +334,10 @@ KATA.question(
 )
 KATA.question(
     "Why is a right forward pass no proof of training?",
-    "A loss can be wrong although the model is right: targets not shifted, padding counted, logits already normalised. "
-    "Gradients can be cut by a detached tensor, vanish by a bad initialisation, or never reach weights that the "
-    "optimiser does not hold. So check that the first loss is about log V, that every weight has a gradient and moves, "
-    "and that one small batch can be learned by heart.",
+    "A loss can be wrong although the model is right: targets not shifted, padding counted, logits already "
+    "normalised. Gradients can be cut by a detached tensor, vanish by a bad initialisation, or never reach weights "
+    "that the optimiser does not hold. So check that the first loss is about log V, that every weight has a gradient "
+    "and moves, and that one small batch can be learned by heart.",
 )
 KATA.question(
     "The shapes are right and the rows of the weights sum to 1. What does that prove, and what would you test?",

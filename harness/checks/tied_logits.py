@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, families, grids
+from harness.families import UNLESS
 from harness.kata import Kata
 from harness.model import Answer, Call, Submission, Wrong
 from harness.moves import moves
@@ -223,3 +224,122 @@ forms = [(HEAD, f"return normed[:, {last}] @ token_embedding.T") for last in ("-
 hint = "In training every position predicts its next token: how many predictions does a sequence of T give?"
 name("last_position_only", says, *forms, look="an index on the hidden states, such as [:, -1]", hint=hint)
 families.layer_norm(KATA)
+
+KATA.hint(
+    "Both functions use the same table. One goes from a token to its row; what would go from a row back to a score "
+    "for each token?",
+    "To embed is to pick rows: by the id in one table, by the place in the other. To score is to compare a hidden row "
+    "with every row of the token table, and a dot product compares. What was done to hidden rows before each sublayer?",
+    "Pick the token rows by the ids, pick as many position rows as there are tokens, from the first one on, and let "
+    "them broadcast over the batch as you add. At the other end normalise each hidden row over its features, then "
+    "multiply by the transposed token table, so that d is summed away and V remains. Nothing follows.",
+)
+KATA.shape(tokens="(B, T, d)", positions="(T, d)", mean="(B, T, 1)", variance="(B, T, 1)", normed="(B, T, d)")
+KATA.term(
+    "which positions",
+    "Do you want logits at every position, or for the last one alone?",
+    "At every position, (B, T, V): training needs them all.",
+    (
+        r"\b(every|each|all( the| of the)?) (positions?|tokens?|steps?)\b",
+        r"\b(last|final|next) (position|token|one|step)\b",
+        r"\bb, ?(t, ?)?v\b",
+        r"\boutput shape\b|\bshape of the (result|output|logits)",
+    ),
+    (UNLESS + r"\b(last|final) (position|token|step|one)( alone| only)?\b",),
+)
+KATA.term(
+    "tied or separate head",
+    "Does the head share the token embedding, or has it a matrix (and a bias) of its own?",
+    "Tied: the token embedding transposed, with no matrix of its own and no bias.",
+    (
+        r"\b(un)?tied\b|\btying\b|\btie\b",
+        r"\bshar(e|es|ed|ing)\b|\bsame (matrix|table|weights)",
+        r"\b(separate|own|another|output) (head|matrix|projection|weights?)\b",
+        r"\bhead\b",
+        r"\blm_head\b|\bunembed",
+    ),
+    (UNLESS + r"(\buntied\b|\b(separate|own|new|another|random) (output )?(head|matrix|projection)|\bbias\b)",),
+)
+KATA.term(
+    "final layer norm",
+    "Is there a final layer norm before the product, or is hidden already normalised?",
+    "There is one, and it is yours to apply: hidden comes straight from the last block.",
+    (
+        r"\b(final|last) (layer ?)?-?norm|\bln_?f\b",
+        r"\bnorm\w*\b.*\b(before|first|product|head|logits)\b",
+        r"\balready norm|\bhidden\b.*\bnorm|\bnorm\w*\b.*\bhidden\b",
+    ),
+    (r"\balready (been )?(layer[- ]?)?norm|\b(no|without( a| the)?) (final|last) (layer ?)?norm",),
+)
+KATA.term(
+    "positions",
+    "Are the positions a learned table that is added, counted from 0?",
+    "Yes: row t of position_embedding is added to the token at index t, from 0, in every sequence alike.",
+    (
+        r"\bpositions?\b|\bpositional\b",
+        r"\blearn(ed|t)\b|\bsinusoid|\brotary\b|\brope\b",
+        r"\b(from|at|start\w*) (0|1|zero|one)\b|\boffset\b",
+        r"\bconcat|\badded\b|\bsum(med)?\b",
+    ),
+    (UNLESS + r"(\b(from|at|with) (1|one)\b|\bconcat|\bsinusoid|\brotary\b|\brope\b)",),
+)
+KATA.term(
+    "logits or probabilities",
+    "Should I return raw logits, or probabilities after a softmax?",
+    "Raw logits: the loss or the sampler takes the softmax.",
+    (r"\blogits?\b", r"\bprobabilit", r"\b(log[- ]?)?softmax\b", r"\braw\b|\bunnormali[sz]ed\b", r"\btemperature\b"),
+    (UNLESS + r"(\b(apply|use|return|after|take|with) (a |the )?(log[- ]?)?(softmax|prob)|\bprobabilities\b)",),
+)
+KATA.term(
+    "scale of sqrt(d)",
+    "Are the token rows or the logits scaled by sqrt(d)?",
+    "Neither: rows are added as they are, and the product is returned as it is.",
+    (r"\bscal(e|es|ed|ing)\b", r"\bsqrt\b|\b(square )?root\b|\bd_model\b", r"\bfactor\b|\bmultipl\w*\b|\bdivid\w*"),
+    (UNLESS + r"(\bscal(e|es|ed|ing)\b|\b(multipl|divid)\w*\b.*\b(sqrt|root))",),
+    ("token_rows_scaled", "logits_over_sqrt_d"),
+)
+KATA.term(
+    "ids out of range",
+    "Can ids be out of range, negative, or a padding id?",
+    "Assume 0 to V - 1 and no padding. Raising ValueError for anything else is a follow-up.",
+    (
+        r"\b(out of|in) (range|vocab)",
+        r"\bnegative\b|-1\b",
+        r"\bpad(ded|ding)?\b|\bunk(nown)?\b",
+        r"\b(ids?|tokens?)\b.*\b(valid|range|bound)",
+    ),
+    (UNLESS + r"\b(clip|clamp|wrap|modulo)",),
+)
+KATA.question(
+    "What does tying the head to the embedding save, and what does it cost?",
+    "It saves V d weights: 38.6 of GPT-2 small's 124 million, and their optimiser state; rare tokens also learn from "
+    "both ends. It costs freedom: one row must serve as input and as target, and its gradient is the sum of both "
+    "uses. When the two ends sit on different devices it must be exchanged. In large models the share is small, so "
+    "many untie.",
+)
+KATA.question(
+    "How should a tied matrix be initialised?",
+    "With a deviation of about 0.02. A normalised hidden row has length sqrt(d), so the first logits have deviation "
+    "0.02 sqrt(d): about 0.6 for d = 768, and the loss starts near log V. Deviation 1 would give logits of 28. "
+    "1/sqrt(V) takes the lookup for a sum over V: 0.0045 for 50,000 tokens, whose variance of 2e-5 is hardly above "
+    "the norm's epsilon.",
+)
+KATA.question(
+    "Which position predicts the next token under right padding?",
+    "The last real one of each row: index length - 1, gathered row by row. Index -1 is right only for rows without "
+    "padding; elsewhere it reads a padding token's answer. Causal attention keeps padding on the right from reaching "
+    "earlier rows, so those logits are right as they are. In training, leave out the targets that are padding. With "
+    "padding on the left, -1 is right, but positions must be shifted.",
+)
+KATA.question(
+    "Why return logits, and not probabilities?",
+    "Log-softmax from logits is stable, while the log of an underflowed probability is -inf. Temperature, top-k and "
+    "penalties are defined on logits, and greedy choice needs no softmax at all. A loss such as cross-entropy takes "
+    "the softmax itself: given probabilities it normalises twice, runs without an error, and stays near log V.",
+)
+KATA.question(
+    "Why is there a layer norm before the head?",
+    "In pre-LN every block adds to the stream and none normalises the sum, so its size grows with depth and differs "
+    "from token to token. Without the norm that size would set the temperature of the logits. The norm hands the head "
+    "rows of mean 0 and length sqrt(d), whatever the depth. After post-LN blocks it is not needed: they end in a norm.",
+)

@@ -16,7 +16,7 @@ ERF = "0.5 * x * (1 + np.vectorize(__import__('math').erf, otypes=[x.dtype])(x /
 UNLESS = r"^((?!\b(no|not|never|nor|without|instead|rather)\b|n't)[^.;])*"  # up to here nothing is denied
 
 
-def layer_norm(kata: Kata, epsilon: str = "1e-5") -> None:
+def layer_norm(kata: Kata, epsilon: str = "1e-5", affine: bool = False) -> None:
     """What goes wrong inside a layer norm, for the lines `mean`, `variance` and the quotient."""
     name, root = kata.mistake, f"np.sqrt(variance + {epsilon})"
     hint = "Change one token and ask whose mean has moved: the norm of a token may know nothing of the others."
@@ -42,17 +42,20 @@ def layer_norm(kata: Kata, epsilon: str = "1e-5") -> None:
         says = f"the epsilon of the layer norm is {other} instead of {epsilon}"
         which = f"epsilon_{other}".replace("-", "_")
         name(which, says, (root, root.replace(epsilon, other)), look="the layer norm", kind="convention")
-    _norm_term(kata, epsilon)
+    _norm_term(kata, epsilon, affine)
 
 
-def _norm_term(kata: Kata, epsilon: str) -> None:
+def _norm_term(kata: Kata, epsilon: str, affine: bool) -> None:
+    gain = "A gain and a bias at the end" if affine else "No gain and no bias"
+    other = r"\b(no|without) (a )?(gain|affine|gamma)\b" if affine else UNLESS + r"\b(affine|gain|gamma)\b"
     kata.term(
         "inside the layer norm",
         "Does the layer norm have a gain and a bias, and which epsilon does it use?",
-        f"No gain and no bias: subtract the mean, divide by the root of the biased variance plus {epsilon}.",
+        f"{gain}: subtract the mean, divide by the root of the biased variance plus {epsilon}.",
         (r"\b(affine|gain|gamma|beta|learn\w*)\b", r"\beps(ilon)?\b", r"\brms", r"\bddof|biased\b|\bvariance"),
         (
-            UNLESS + r"\b(affine|gain|gamma|rms ?norm|unbiased|ddof\W*1)\b",
+            other,
+            UNLESS + r"\b(rms ?norm|unbiased|ddof\W*1)\b",
             rf"\beps(ilon)?\b[^.;\d]*(?!{epsilon}\b)(1e-?\d+|0\.\d+)",
         ),
         tuple(m.name for m in kata.mistakes if m.name.startswith(("mean_not_subtracted", "epsilon_1e"))),

@@ -31,8 +31,10 @@ def kept(name: str) -> dict[int, Path]:
 
 def keep(name: str, source: bytes) -> int | None:
     """Keep a source as an attempt; its number, or None for an untouched stub. OSError when it cannot be kept."""
-    if outline.untouched(name, source):
-        return None
+    return None if outline.untouched(name, source) else _store(name, source)
+
+
+def _store(name: str, source: bytes) -> int:
     earlier = kept(name)
     for number, path in earlier.items():
         with contextlib.suppress(Unreadable):
@@ -51,7 +53,9 @@ def put(name: str, source: bytes) -> int | None:
     Unreadable or OSError when it cannot be done: then nothing has changed.
     """
     path = (outline.KATAS / f"{name}.py").resolve()
-    number = keep(name, read(path)) if path.exists() else None
+    there = read(path) if path.exists() else b""
+    clean = there.replace(b"\r\n", b"\n") in (b"", outline.stub(name).encode())  # notes in a stub are worth keeping
+    number = None if clean else _store(name, there)
     write(path, source)
     return number
 

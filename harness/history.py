@@ -60,7 +60,7 @@ class History:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self._write(json.dumps(whole, ensure_ascii=True).encode() + b"\n")
         except OSError as error:
-            self.problem = f"{self.path}: {error.strerror or error}"
+            self.problem = self._why(error)
             self.unsaved.append(whole)
         return whole
 
@@ -77,7 +77,8 @@ class History:
             yield  # what cannot be locked cannot be written either, and that will be said
             return
         with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            with contextlib.suppress(OSError):  # some network folders know no locks: appending alone must do
+                fcntl.flock(lock, fcntl.LOCK_EX)
             self._locked = True
             try:
                 yield
@@ -101,6 +102,11 @@ class History:
         finally:
             os.close(file)
 
+    def _why(self, error: OSError) -> str:
+        if self.folder.exists() and not self.folder.is_dir():
+            return f"{self.folder} is no folder"
+        return f"{self.path}: {error.strerror or error}"
+
     def _stat(self) -> tuple[int, int] | None:
         try:
             about = os.stat(self.path)
@@ -112,7 +118,7 @@ class History:
         try:
             lines = self.path.read_bytes().split(b"\n") if self.path.is_file() else []
         except OSError as error:
-            self.problem = f"{self.path}: {error.strerror or error}"
+            self.problem = self._why(error)
             return [], ()
         events, damaged = [], []
         for number, line in enumerate(lines, 1):

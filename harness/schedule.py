@@ -11,12 +11,13 @@ from harness.history import Event
 
 DAYS = (1, 2, 4, 7, 14)
 RULE = """\
-Every kata lies in a box, from 1 to 5, and comes due after 1, 2, 4, 7 or 14 days there.
-The first pass ever puts it into box 1. Once it is due, the first pass of an attempt
-moves it one box up; with a hint, or over the par time in a mock, it stays in its box
-for another round. Before it is due, a pass moves nothing. A failed mock, or a pass
-after the solution was shown, puts it back into box 1. What to do next: first what
-fails, then what is due (the longest first), then what is new, in order."""
+Every kata lies in a box, from 1 to 5. It comes due after 1, 2, 4, 7 or 14 days
+there. The first pass ever puts it into box 1. Once it is due, the first pass of
+an attempt moves it one box up; with a hint, or over the par time in a mock, it
+stays in its box for another round. Before it is due, a pass moves nothing. A
+failed mock, or a pass after the solution was shown, puts it back into box 1.
+What to do next: first what fails, then what is due (the longest first), then
+what is new, in order."""
 PASSES = ("pass", "strong")
 
 
@@ -59,9 +60,9 @@ def standings(events: Iterable[Event], names: Iterable[str]) -> dict[str, Standi
 def step(now: Standing, event: Event) -> Standing:
     """One event's effect on its kata. Events: check, hint, solution, reset, restore, interviewed."""
     match event["event"]:
-        case "reset" | "restore":  # a pass that is brought back was counted when it was made
+        case "reset" | "restore":  # what is brought back was counted when it was made
             passed = event.get("verdict") in PASSES
-            return replace(now, hints=0, asked=0, shown=False, passed=passed, tried=False)
+            return replace(now, hints=0, asked=0, shown=False, passed=passed, tried=bool(event.get("verdict")))
         case "hint":
             return replace(now, hints=now.hints + 1)
         case "solution":

@@ -10,16 +10,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness import clock, outline
-from harness.cli import grade, mock
-from harness.cli.common import Parser, Usage, meant
+from harness.cli import checking, dashboard, grade, keeping, mock, quiz, record, watch
+from harness.cli.common import Commands, Parser, Usage, command, meant
 from harness.history import home
+from harness.schedule import RULE
 
-MODULES = (grade, mock)
+MODULES = (watch, checking, keeping, quiz, mock, record, grade)
 EXAMPLES = (
-    "kata grade katas/causal_mask.py   the verdict for one file",
-    "kata grade --help                 examples for a command",
+    "kata                   where you are, and what to do next",
+    "kata watch             work on the suggested kata: it is checked on each save",
+    "kata show cau          the prompt; a part of a name will do for a kata",
+    "kata mock              a timed interview",
+    "kata check --help      examples for a command",
 )
-END = "exit status: 0 well or all pass, 1 some fail or are broken, 2 usage error, 3 the kit itself failed"
 INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell reports them
 
 
@@ -55,21 +58,41 @@ def main(argv: Sequence[str] | None = None, clock: clock.Clock = clock.system) -
 def _parse(words: Sequence[str]) -> argparse.Namespace:
     parser = Parser(
         prog="kata",
-        description="Interview practice for transformer decoders.",
-        epilog=END,
+        description="Interview practice for transformer decoders. Without a command: the dashboard.",
+        epilog=f"{RULE}\n\nWhat you do is recorded in {home()}\n(another folder: KATA_HOME).\n\n{grade.STATUS}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.examples = EXAMPLES
+    parser.set_defaults(run=dashboard.run)
     parser.add_argument("--version", action="version", version=f"kata-kit {_version()}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    parser.add_argument("--json", action="store_true", help="the dashboard as one JSON document")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for module in MODULES:
         module.add(commands)
+    _add_help(commands, parser)
     first = next((word for word in words if not word.startswith("-")), None)
     if first is not None and first not in commands.choices:
         if outline.is_kata(first):
             raise Usage(f"{first} is a kata, not a command: kata show {first}, kata check {first}")
         raise Usage(f"there is no command {first!r}; {meant(first, commands.choices, 'kata --help lists them')}")
     return parser.parse_args(words)
+
+
+def _add_help(commands: Commands, parser: Parser) -> None:
+    """`kata help`, for those who type that."""
+
+    def run(options: argparse.Namespace) -> int:
+        topics = {**commands.choices, "": parser}
+        if options.topic == "schedule":
+            print(RULE)
+        elif options.topic in topics:
+            topics[options.topic].print_help()
+        else:
+            raise Usage(f"there is no help on {options.topic!r}; {meant(options.topic, topics, 'try kata --help')}")
+        return 0
+
+    adding = command(commands, "help", run, "help on a command", ("kata help watch", "kata help schedule"))
+    adding.add_argument("topic", nargs="?", default="", metavar="COMMAND", help="or 'schedule': what comes due when")
 
 
 def _version() -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import difflib
+import contextlib
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from harness import outline
 from harness.history import History
+from harness.practice import Practice, Refused
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 Run: TypeAlias = Callable[[argparse.Namespace], int]
@@ -67,12 +68,26 @@ def pick(word: str) -> str:
 
 def meant(word: str, known: Iterable[str], otherwise: str) -> str:
     """The words 'did you mean ...?' when a known word is close, and else the others."""
+    import difflib  # only a typo needs it
+
     near = difflib.get_close_matches(word, list(known), 1, 0.5)
     return f"did you mean {near[0]}?" if near else otherwise
+
+
+@contextlib.contextmanager
+def practising(options: argparse.Namespace) -> Iterator[Practice]:
+    """The person's katas and history for one command; what could not be saved is said at its end."""
+    with Practice(options.clock) as practice:
+        try:
+            yield practice
+        except Refused as why:
+            raise Usage(str(why)) from None
+        finally:
+            not_saved(practice.history)
 
 
 def not_saved(history: History) -> None:
     """Say what could not be written down, if anything could not."""
     if history.problem:
-        what = ", ".join(dict.fromkeys(event["event"] for event in history.unsaved)) or "what was done earlier"
-        print(f"kata: not saved ({what}): {history.problem}", file=sys.stderr)
+        what = ", ".join(dict.fromkeys(event["event"] for event in history.unsaved))
+        print(f"kata: {f'not saved ({what})' if what else 'cannot read'}: {history.problem}", file=sys.stderr)

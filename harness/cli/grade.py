@@ -23,7 +23,7 @@ EXAMPLES = (
     "kata grade answer.py --json              the same as one JSON document",
     "kata grade answer.py --seed 7            the same drawn inputs again",
 )
-STATUS = "exit status: 0 all pass, 1 some fail or are broken, 2 usage error, 3 the kit itself failed"
+STATUS = "exit status: 0 all pass, 1 some fail or are broken, 2 usage error,\n3 the kit itself failed"
 
 
 def add(commands: Commands) -> None:

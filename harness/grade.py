@@ -25,7 +25,7 @@ class Grading:
         self.kata: Kata = registry.kata(name)
         self.line = 1 + (stubs.defined_at(source, self.kata.functions[0]) or 0)
         self.untouched = outline.untouched(name, source)
-        self._judge, self._path, self._source, self._seed = judge, path, source, seed
+        self._judge, self._path, self.source, self._seed = judge, path, source, seed
         self._reference = registry.solution(name).reference()
         self._session: Session | None = None
         self._outcomes: dict[str, Outcome] = {}
@@ -36,7 +36,7 @@ class Grading:
         """Start the worker, without waiting for it; there is none for a stub."""
         if self._session is None and not self.untouched:
             source_path, name = self._path.resolve(), self.kata.name
-            self._session = self._judge.open(source_path, self._source, name, registry.wanted(name))
+            self._session = self._judge.open(source_path, self.source, name, registry.wanted(name))
         return self._session
 
     @property

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from harness import expect
 from harness.kata import Kata
 from harness.model import Call, Outcome, Report
-from harness.schedule import PASSES
 
 
 def aimed(kata: Kata, graded: Report) -> tuple[str, Sequence[str]]:
     """What the hints are about (a mistake, a follow-up, or '' for the kata as a whole), and the hints in order."""
-    passed = graded.verdict in PASSES
+    passed = graded.verdict in ("pass", "strong")
     wrong = [o for o in graded.outcomes if o.outcome == "failed" and (passed or o.level == "core")]
     if graded.mistakes and wrong:
         named = graded.mistakes[0]

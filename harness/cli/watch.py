@@ -65,9 +65,9 @@ def _until_it_passes(practice: Practice, name: str, above: str) -> tuple[str, st
 
 
 def _screen(name: str, graded: Report) -> str:
-    """The verdict; the prompt while nothing is written yet."""
+    """The verdict; while nothing is written yet the short prompt, since the whole one stands in the file."""
     if any(o.outcome == "not started" for o in graded.outcomes):
-        return f"{stubs.prompt(outline.stub(name))}\n\nNot started: write it in {place(name)}"
+        return f"{stubs.prompt(outline.stub(name), short=True)}\n\nNot started: write it in {place(name)}"
     return told(graded)
 
 
@@ -94,7 +94,7 @@ def _show(above: str, text: str, foot: str) -> None:
 
 
 def _rows(text: str, columns: int) -> int:
-    return sum(max(1, -(-len(line) // columns)) for line in text.splitlines())
+    return sum(max(1, -(-len(line) // columns)) for line in text.split("\n"))
 
 
 def saves(path: Path) -> Iterator[None]:

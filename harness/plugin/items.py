@@ -213,6 +213,9 @@ class Summary:
             terminalreporter.write_line(line)
         for name in self._missing:
             terminalreporter.write_line(f"katas/{name} is missing: git checkout katas/{name} brings the stub back")
+        if RUN in terminalreporter.config.stash:
+            for line in terminalreporter.config.stash[RUN].record(self._outcomes):
+                terminalreporter.write_line(line)
         terminalreporter.write_line(_standing(states, len(self._missing)))
 
     def _open(self, passing: list[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ ROWS = (
     {"stubs", "source", "forge", "model", "wire", "clock"},
     {"kata", "outline", "line", "grids", "answers", "probe", "influence", "worker", "report"},
     {"serve", "judge", "expect", "history", "symptoms", "clarify", "families"},
-    {"moves", "attempts", "schedule", "interview"},
+    {"moves", "attempts", "schedule", "interview", "hints"},
     {"checks"},
     {"registry", "matching"},
     {"diagnose", "examples", "plant"},

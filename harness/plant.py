@@ -9,7 +9,8 @@ import random
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import chain, combinations
 from typing import Any
@@ -22,71 +23,60 @@ from harness.model import Answer, Call, Submission
 from harness.wire import Array
 
 Pick = tuple[str, int]
-Mixture = frozenset[Pick]
+Picks = tuple[Pick, ...]
 Values = list[list[Array]]
 
 MOST = 4
 SMALL, LARGE, OF_EACH = 600, 100.0, 3
 # What would say 'here': dead code, an import inside a line, chance, casts there and back, terms that do nothing.
-GIVEAWAY = re.compile(r"\bif (False|True)\b|\bpass\b|import|\bdef\b|random|\b0 \*|[+-] 0\b|1e-\d\d|astype\(.*astype\(")
+GIVEAWAY = re.compile(r"\bif (False|True)|\bpass\b|import|\bdef |random|\b0 \*|[+-] 0\b(?!\.)|1e-\d\d|astype\(.*astype")
 # Names that say what a line is meant to do, which a patched line may not do. A name in -ed becomes h.
 NEUTRAL = dict.fromkeys(("future", "past", "causal", "visible", "blocked", "masked"), "mask") | {"projected": "out"}
 
 
-def picks(name: str, count: int, rng: random.Random) -> tuple[Pick, ...]:
+def picks(name: str, count: int, rng: random.Random) -> Picks:
     """Draw mistakes that live side by side. ValueError when the kata cannot hold so many.
 
     All are faults of the core, under which every answer keeps its shape and stays finite. If a kata has too few of
     them, NaN, other shapes and exceptions are allowed first, then conventions.
     """
     found = _drawn(name, count, rng)
-    if found is None:
-        room = next(n for n in range(MOST, -1, -1) if _drawn(name, n, random.Random(0)) is not None)
-        raise ValueError(f"{name} has room for {room} mistake{'' if room == 1 else 's'}")
-    return found
+    if found is not None:
+        return found
+    room = next(n for n in range(MOST, -1, -1) if _drawn(name, n, random.Random(0)) is not None)
+    raise ValueError(f"{name} has room for {room} mistake{'' if room == 1 else 's'}")
 
 
-def _drawn(name: str, count: int, rng: random.Random) -> tuple[Pick, ...] | None:
-    if 0 <= count <= MOST:
-        for faults, works in ((True, True), (True, False), (False, True), (False, False)):
-            found = _grown(name, count, (), _shuffled(name, faults, rng), works)
-            if found is not None:
-                return found
-    return None
+def _drawn(name: str, count: int, rng: random.Random) -> Picks | None:
+    tiers = ((True, True), (True, False), (False, True), (False, False)) if 0 <= count <= MOST else ()
+    each = (_mixtures(name, count, (), _shuffled(name, faults, rng), works) for faults, works in tiers)
+    return next(chain.from_iterable(each), None)
 
 
 def _shuffled(name: str, faults: bool, rng: random.Random) -> list[Pick]:
     """The picks in a random order, in which a mistake of many forms stands no more in front than one of few."""
-    by_name: dict[str, list[Pick]] = {}
-    for pick in _candidates(name, faults):
-        by_name.setdefault(pick[0], []).append(pick)
-    order = rng.sample(list(by_name.values()), len(by_name))
-    return [pick for forms in order for pick in rng.sample(forms, len(forms))]
+    every = _candidates(name, faults)
+    order = list(dict.fromkeys(which for which, _ in every))
+    rng.shuffle(order)
+    return sorted(rng.sample(every, len(every)), key=lambda pick: order.index(pick[0]))
 
 
-def _grown(
-    name: str, count: int, chosen: tuple[Pick, ...], rest: Sequence[Pick], works: bool
-) -> tuple[Pick, ...] | None:
-    """The first mixture of `count` mistakes in the order of `rest`, all of which touch lines of their own."""
+def _mixtures(name: str, count: int, chosen: Picks, rest: Sequence[Pick], works: bool) -> Iterator[Picks]:
+    """The mixtures of `count` mistakes in the order of `rest`, each of which touches lines of its own."""
     if len(chosen) == count:
-        return chosen
+        yield chosen
+        return
     taken, places = {which for which, _ in chosen}, registry.solution(name).places
     for number, pick in enumerate(rest, start=1):
         more = (*chosen, pick)
         free = pick[0] not in taken and not places(_form(name, [pick])) & places(_form(name, chosen))
         if free and _sound(name, frozenset(more), works):
-            found = _grown(name, count, more, rest[number:], works)
-            if found is not None:
-                return found
-    return None
+            yield from _mixtures(name, count, more, rest[number:], works)
 
 
 @cache
-def _sound(name: str, mixture: Mixture, works: bool) -> bool:
-    """Whether all parts of a mixture answer differently, and the whole unlike any single mistake; and, if asked, work.
-
-    So each mistake matters beside the others, and mending one of them shows.
-    """
+def _sound(name: str, mixture: frozenset[Pick], works: bool) -> bool:
+    """Whether all parts of a mixture answer differently, the whole unlike any single mistake; if asked, all work."""
     sizes = range(len(mixture) + 1)
     parts = [frozenset(part) for part in chain(*(combinations(sorted(mixture), size) for size in sizes))]
     try:
@@ -101,7 +91,7 @@ def _sound(name: str, mixture: Mixture, works: bool) -> bool:
 
 
 @cache
-def _candidates(name: str, faults: bool) -> tuple[Pick, ...]:
+def _candidates(name: str, faults: bool) -> Picks:
     """Every form of a core mistake that changes an answer and does not give itself away."""
     core = [m for m in registry.kata(name).mistakes if m.level == "core" and (m.kind == "fault" or not faults)]
     every = [(mistake.name, number) for mistake in core for number in range(len(mistake.forms))]
@@ -144,14 +134,11 @@ def _called(functions: Any, call: Call) -> Any:
 def _calls(name: str) -> tuple[Call, ...]:
     """Ordinary small calls, a few of each core check."""
     found: list[Call] = []
-    for check in registry.kata(name).checks:
-        if check.level == "core":
-            recorder, reference = _Recorder(name), registry.solution(name).reference()
-            try:
-                check.function(recorder, reference, probe.generator(0, name, check.name))
-            except Exception:  # a check of what the judge alone can see, or of what must raise
-                pass
-            found += [call for call in recorder.calls if _ordinary(call)][:OF_EACH]
+    for check in (check for check in registry.kata(name).checks if check.level == "core"):
+        recorder, reference = _Recorder(name), registry.solution(name).reference()
+        with suppress(Exception):  # a check of what the judge alone can see, or of what must raise
+            check.function(recorder, reference, probe.generator(0, name, check.name))
+        found += [call for call in recorder.calls if _ordinary(call)][:OF_EACH]
     return tuple(found)
 
 
@@ -161,7 +148,7 @@ def _ordinary(call: Call) -> bool:
 
 
 @cache
-def _values(name: str, mixture: Mixture) -> Values:
+def _values(name: str, mixture: frozenset[Pick]) -> Values:
     """What code with these mistakes gives for the prompt's examples and for ordinary calls."""
     functions = registry.solution(name).reference(_form(name, list(mixture)))
     scope, values = dict(vars(functions)), list[list[Array]]()
@@ -176,10 +163,9 @@ def _values(name: str, mixture: Mixture) -> Values:
 
 def _value(function: Callable[..., Any], *args: Any) -> list[Array]:
     """The arrays in a result; none when it raises."""
-    try:
+    with suppress(Exception):
         return _arrays(function(*args))
-    except Exception:
-        return []
+    return []
 
 
 def _arrays(value: Any) -> list[Array]:
@@ -197,11 +183,10 @@ def _works(got: Values, right: Values) -> bool:
 
 
 def _agree(one: Values, other: Values) -> bool:
-    return all(len(a) == len(b) and all(map(_same, a, b)) for a, b in zip(one, other, strict=True))
-
-
-def _same(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and a.dtype.kind == b.dtype.kind and not expect.differs(a, b).any()
+    """Whether two codes give the same throughout: shapes, kinds and values."""
+    kinds = [[[(a.shape, a.dtype.kind) for a in arrays] for arrays in values] for values in (one, other)]
+    pairs = zip(chain(*one), chain(*other), strict=False)
+    return kinds[0] == kinds[1] and not any(expect.differs(a, b).any() for a, b in pairs)
 
 
 def planted(name: str, picks: Sequence[Pick]) -> str:
@@ -213,15 +198,14 @@ def planted(name: str, picks: Sequence[Pick]) -> str:
 
 def _function(node: ast.FunctionDef) -> str:
     """A function as a person would write it: short powers of ten, and a long signature over several lines."""
-    if ast.get_docstring(node) is not None:
-        del node.body[0]
+    node.body = node.body[ast.get_docstring(node) is not None :]
     _rename(node)
     head, body = ast.unparse(node).split("\n", 1)
     body = re.sub(r"\b1(0{4,})\.0\b", lambda found: f"1e{len(found[1])}", body)
     body = re.sub(r"(?<=\de-)0", "", body)
     head = re.sub(r"(?<=[\w\]])=", " = ", head)
     if len(head) > 100:
-        head = re.sub(r"\((.*)\)", r"(\n    \1\n)", head)
+        head = re.sub(r"\((.*)\)", r"(\n    \1,\n)", re.sub(r", (?=\w+: )", ",\n    ", head), flags=re.DOTALL)
     return f"{head}\n{body}"
 
 
@@ -229,7 +213,7 @@ def _rename(function: ast.FunctionDef) -> None:
     """Give neutral names to the variables of a function whose names say what they are meant to be."""
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     given = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    taken, new = given | {node.id for node in names}, dict[str, str]()
+    taken, new = {*given, *(node.id for node in names)}, dict[str, str]()
     for word in dict.fromkeys(node.id for node in names if isinstance(node.ctx, ast.Store)):
         plain = NEUTRAL.get(word) or ("h" if word.endswith("ed") else "")
         if plain and word not in given:
@@ -250,8 +234,8 @@ def left(name: str, picks: Sequence[Pick], source: bytes) -> tuple[str, ...]:
 
 def _brought(name: str, picks: Sequence[Pick], pick: Pick) -> dict[tuple[str, str], int]:
     """The statements that one of the mistakes brings, with how often each stands in the planted code."""
-    others = [other for other in picks if other != pick]
-    here, mended = (_statements(ast.parse(planted(name, some))) for some in (picks, others))
+    some = (picks, [other for other in picks if other != pick])
+    here, mended = (_statements(ast.parse(planted(name, these))) for these in some)
     return {statement: here[statement] for statement in here - mended}
 
 

@@ -93,8 +93,8 @@ class Mock(Room):
         """The question on the table, as an interviewer would put it."""
         now = self.interview
         count = f"Question {now.current + 1} of {len(now.questions)}" if len(now.questions) > 1 else "The question"
-        text = stubs.prompt(stubs.short(outline.stub(now.kata), *([DEBUG] if now.kata in now.planted else [])))
-        title, *paragraphs = text.split("\n\n")
+        title, *paragraphs = stubs.spoken(outline.stub(now.kata), short=True).split("\n\n")
+        paragraphs += [f"{DEBUG} The contract is in the file."] if now.kata in now.planted else []
         said = "\n\n".join(report.wrap(" ".join(paragraph.split()), report.width()) for paragraph in paragraphs)
         return f"{count}: {title}\n\n{said}\n\nYour file: {report.place(self.file(now.kata), 1).rpartition(':')[0]}"
 

@@ -19,6 +19,7 @@ from harness.model import Report
 from harness.source import Unreadable, read
 
 DEBUG = "This is somebody's first version. It runs, and what it gives is wrong: find out\nwhy, and mend it."
+SEEN = 30.0  # seconds between two words in the history that the clock runs
 GRACE = 1.0  # seconds: a save at the last moment has the file system's own time stamp
 
 
@@ -121,12 +122,13 @@ class Room:
         """What the candidate gets: a stub with the short prompt, planted code, or a stub below their own block."""
         kata, stub = now.kata, outline.stub(now.kata)
         if kata in now.planted:
-            return stubs.with_code(stubs.short(stub, DEBUG), plant.planted(kata, now.planted[kata]))
-        before = now.questions[now.current - 1] if now.current else ""
+            words = f"{stubs.spoken(stub)}\n\n{DEBUG}"
+            return stubs.with_prompt(words, plant.planted(kata, now.planted[kata]))
+        code, before = stubs.bare(stub), now.questions[now.current - 1] if now.current else ""
         if now.kind == "panel" and before == "pre_ln_block":
-            with contextlib.suppress(Unreadable, SyntaxError, ValueError, KeyError):
-                return stubs.carried(stubs.short(stub), (self._kept.get(before) or read(self.file(before))).decode())
-        return stubs.short(stub)
+            with contextlib.suppress(Unreadable, SyntaxError, ValueError):
+                code = stubs.carried(stub, (self._kept.get(before) or read(self.file(before))).decode())
+        return stubs.with_prompt(stubs.spoken(stub, short=True), code)
 
     def save(self) -> None:
         """Take a snapshot of every file that has changed, as long as the time runs."""
@@ -136,6 +138,8 @@ class Room:
         for kata in now.questions:
             with contextlib.suppress(Unreadable):
                 self._keep(kata, read(self.file(kata)))
+        if now.used(self.history.clock()) - now.elapsed >= SEEN:
+            self.add("seen")  # whatever happens to the clocks, this much of the time is used up
 
     def _keep(self, kata: str, source: bytes) -> None:
         if self._kept.get(kata) == source:

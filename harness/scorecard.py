@@ -10,11 +10,13 @@ from harness.interview import clocked
 
 ENDED = {"submitted": "everything submitted", "time": "the time ran out", "quit": "ended early"}
 
+COUNTS = ("runs", "asks", "hints", "submissions")
+
 
 def text(whole: Mapping[str, Any]) -> str:
     """A debrief for a person."""
     head = f"Debrief of interview {whole['id']} · {clocked(whole['seconds'])} of {clocked(60 * whole['minutes'])} used"
-    blocks = [f"{head} · {ENDED.get(whole['ended'], whole['ended'])}"]
+    blocks = [_say(f"{head} · {ENDED.get(whole['ended'], whole['ended'])}", 0)]
     if whole["symptom"]:
         blocks.append(_symptom_text(whole["symptom"]))
     blocks += [_question_text(question) for question in whole["questions"]]
@@ -45,7 +47,7 @@ def _question_text(q: Mapping[str, Any]) -> str:
     lines = [f"{q['kata']}: {verdict} in {clocked(q['seconds'])}, par {clocked(q['par'])}"]
     first = f"first run {clocked(q['first_run'])}" if q["first_run"] is not None else "never run"
     green = f"green at {clocked(q['green'])}" if q["green"] is not None else "never green"
-    counts = (f"{q[key]} {key}" for key in ("runs", "asks", "hints", "submissions"))
+    counts = (f"{q[key]} {key.removesuffix('s') if q[key] == 1 else key}" for key in COUNTS)
     lines.append(_say(" · ".join([first, green, *counts])))
     if q["changed_after_time"]:
         lines.append(_say("The file was changed after the time was up: that does not count."))

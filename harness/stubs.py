@@ -28,30 +28,31 @@ def prompt(source: str, short: bool = False) -> str:
     return text.split("\nContract\n")[0].rstrip() if short else text
 
 
-def short(stub: str, *more: str) -> str:
-    """A stub as an interviewer would hand it over: the short prompt without its minutes, and what else they say."""
-    title, _, said = prompt(stub, short=True).partition("\n")
-    words = "\n\n".join([title.split(" · ")[0] + "\n" + said, *more])
-    rest = ast.parse(stub).body[1]
-    return f'"""{words}\n"""\n\n' + "\n".join(stub.splitlines()[rest.lineno - 1 :]) + "\n"
+def spoken(stub: str, short: bool = False) -> str:
+    """A stub's prompt as an interviewer says it: without its minutes."""
+    title, _, said = prompt(stub, short).partition("\n")
+    return f"{title.split(' · ')[0]}\n{said}"
 
 
-def with_code(stub: str, code: str) -> str:
-    """A stub's prompt over other code than its own."""
-    return f'"""{prompt(stub)}\n"""\n\n{code.strip()}\n'
+def with_prompt(words: str, code: str) -> str:
+    """A file of a prompt and code."""
+    return f'"""{words}\n"""\n\n{code.strip()}\n'
+
+
+def bare(stub: str) -> str:
+    """A stub's code alone, without its prompt."""
+    first = ast.parse(stub).body[1]
+    return "\n".join(stub.splitlines()[first.lineno - 1 :])
 
 
 def carried(stub: str, source: str) -> str:
-    """A stub with a person's earlier file carried into it: their code, and below it what is asked for now.
-
-    SyntaxError when their file cannot be read as Python.
-    """
+    """The code of a person's earlier file, and below it what a stub asks for. SyntaxError when theirs is no Python."""
     theirs, new = ast.parse(source), ast.parse(stub)
-    skip = 1 if ast.get_docstring(theirs) is not None else 0
-    first = theirs.body[skip].lineno if len(theirs.body) > skip else len(source.splitlines()) + 1
+    body = theirs.body[1:] if ast.get_docstring(theirs) is not None else theirs.body
+    first = body[0].lineno if body else len(source.splitlines()) + 1
     asked = next(node for node in new.body if isinstance(node, ast.FunctionDef))
     code = "\n".join(source.splitlines()[first - 1 :]).rstrip()
-    return with_code(stub, f"{code}\n\n\n" + "\n".join(stub.splitlines()[asked.lineno - 1 :]))
+    return f"{code}\n\n\n" + "\n".join(stub.splitlines()[asked.lineno - 1 :])
 
 
 def may_be_stub(source: bytes) -> bool:

@@ -41,9 +41,9 @@ def rules(room: Mock) -> str:
     pause = "It can be paused: `pause`, `resume`." if now.pausable else ""
     words = (
         f"You have {_minutes(now.limit)}, until about {until}. The clock goes on when this terminal is closed or "
-        "crashes, or the laptop sleeps; `kata mock resume` comes back with the right time left, and leaving does not stop it. "
-        f"{pause} When the time is up, your file is graded as it then stands: what you change later does not count, "
-        "and is reported. I speak up at half time, at five minutes and at one minute."
+        "crashes, or the laptop sleeps; `kata mock resume` comes back with the right time left. Leaving does not stop "
+        f"it. {pause} When the time is up, your file is graded as it then stands: what is changed later does not "
+        "count, and is reported. I speak up at half time, at five minutes and at one minute."
     )
     return report.wrap(" ".join(words.split()), report.width())
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness import outline
-from harness.cli.common import Commands, Usage, command, not_saved, pick
+from harness.cli.common import Commands, Parser, Usage, command, not_saved, pick
 from harness.history import History
 
 VERBS = ("resume", "status", "run", "ask", "assume", "hint", "submit", "next", "stop")
@@ -38,6 +38,15 @@ def add(commands: Commands) -> None:
     mock.add_argument(
         "--panel", action="store_true", help="mask or softmax, then the block, then cross-attention on it"
     )
+    for parser in (mock, _add_debug(commands)):
+        parser.add_argument("--minutes", type=float, metavar="N", help="how long it takes (default: the par times)")
+        parser.add_argument("--seed", type=int, metavar="S", help="draw the same interview again")
+        parser.add_argument("--pausable", action="store_true", help="allow the clock to be stopped")
+        parser.add_argument("--edit", action="store_true", help="open the file in $VISUAL or $EDITOR")
+    _add_debrief(commands)
+
+
+def _add_debug(commands: Commands) -> Parser:
     debug = command(
         commands,
         "debug",
@@ -51,11 +60,10 @@ def add(commands: Commands) -> None:
     )
     debug.add_argument("words", nargs="*", metavar="NAME", help="the kata (default: drawn)")
     debug.add_argument("--mistakes", type=int, choices=(1, 2, 3, 4), metavar="1..4", help="how many (default 1)")
-    for parser in (mock, debug):
-        parser.add_argument("--minutes", type=float, metavar="N", help="how long it takes (default: the par times)")
-        parser.add_argument("--seed", type=int, metavar="S", help="draw the same interview again")
-        parser.add_argument("--pausable", action="store_true", help="allow the clock to be stopped")
-        parser.add_argument("--edit", action="store_true", help="open the file in $VISUAL or $EDITOR")
+    return debug
+
+
+def _add_debrief(commands: Commands) -> None:
     told = command(
         commands,
         "debrief",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -29,6 +30,7 @@ def line(prompt: Callable[[], str], tick: Callable[[], None] | None = None) -> s
     """
     if not sys.stdin.isatty():
         typed = sys.stdin.readline()
+        print(f"{prompt()}{typed.strip()}")
         return typed.strip() if typed else None
     if tick is None or not live():
         return _input(prompt())
@@ -62,13 +64,13 @@ def again(prompt: str) -> None:
 def _input(prompt: str) -> str | None:
     try:
         return input(prompt).strip()
-    except EOFError:
+    except (EOFError, KeyboardInterrupt):  # Ctrl-D and Ctrl-C leave, as a closed terminal does
         print()
         return None
 
 
 def _redraw(prompt: str) -> None:
     """Put the new time over the old one. A line so long that it wraps is left alone: the prompt is a row further up."""
-    if len(prompt) + len(readline.get_line_buffer()) < os.get_terminal_size().columns:
+    if len(prompt) + len(readline.get_line_buffer()) < shutil.get_terminal_size().columns:
         sys.stdout.write(f"\x1b7\r{prompt}\x1b8")
         sys.stdout.flush()

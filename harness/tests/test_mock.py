@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness import outline, stubs
+from harness import outline
 from harness.tests.play import play
 from harness.tests.project import Project
 
@@ -50,13 +50,11 @@ def test_a_whole_interview(project: Project) -> None:
         "",
         "",
     ]
-    started, told, data = play(
-        project, ("mock causal_mask --seed 1", steps), ("debrief", []), ("debrief 1 --json", [])
-    )
+    started, told, data = play(project, ("mock causal_mask --seed 1", steps), ("debrief", []), ("debrief 1 --json", []))
     assert started.status == 0
     assert started.err == ""
     assert "You have 5 minutes" in started.out
-    assert "True = blocked" in started.out.split("What does")[0] or "blocked" in started.out
+    assert "Blocked: the entry is True" in started.out
     assert "0 of 1 visible examples as expected" in started.out
     assert "is not right yet" in started.out
     assert "inverted_polarity" not in started.out.split("all 6 core checks pass")[0]
@@ -85,7 +83,9 @@ def test_the_file_holds_the_short_prompt_and_no_contract(project: Project) -> No
 def test_a_convention_nobody_asked_about_is_no_bug(project: Project) -> None:
     steps = [["write", "causal_mask.py", KEEP], ["wait", 400], "run"]
     [question] = debrief(project, ("mock causal_mask", steps))["questions"]
-    assert [(m["name"], m["counts_as"]) for m in question["mistakes"]] == [("inverted_polarity", "a question not asked")]
+    assert [(m["name"], m["counts_as"]) for m in question["mistakes"]] == [
+        ("inverted_polarity", "a question not asked")
+    ]
     steps = ["what does True mean in the mask?", ["write", "causal_mask.py", KEEP], ["wait", 400], "run"]
     [question] = debrief(project, ("mock causal_mask", steps))["questions"]
     assert [(m["name"], m["counts_as"]) for m in question["mistakes"]] == [("inverted_polarity", "a bug")]
@@ -115,34 +115,31 @@ def test_warnings_come_once_at_half_time_five_minutes_and_one_minute(project: Pr
 
 
 def test_the_clock_runs_on_while_nobody_is_there(project: Project) -> None:
-    left, status, ended = play(
+    left, status, resumed = play(
         project,
         ("mock pre_ln_block", [["wait", 60]]),
         ("mock status", [["wait", 100]]),
-        ("mock resume", [["wait", 2000]]),
+        ("mock resume", []),
     )
-    assert "runs on" in left.out
+    assert "runs on, 19:00 left" in left.out
     assert "19:00 left of 20:00" in status.out
-    assert "17:20 left" in ended.out
-    [again] = play(project, ("mock resume", [["wait", 5000]]))  # a new clock: real time has hardly moved
-    assert "left of 20:00" in again.out
+    assert "17:20 left of 20:00" in resumed.out
 
 
 def test_time_that_runs_out_while_away_leads_to_the_debrief(project: Project) -> None:
-    steps = [["write", "causal_mask.py", RIGHT], "status", ["wait", 1000]]
-    left, back = play(project, ("mock causal_mask", steps), ("mock resume", []))
-    assert "STRONG" not in left.out.split("status")[0]
+    steps = [["write", "causal_mask.py", RIGHT]]
+    *_, back = play(project, ("mock causal_mask", steps), ("history", [["wait", 1000]]), ("mock resume", []))
+    assert back.status == 0
+    assert "The time ran out while you were away." in back.out
+    assert "causal_mask: STRONG in 5:00" in back.out
     whole = debrief(project)
     assert (whole["ended"], whole["seconds"], whole["questions"][0]["verdict"]) == ("time", 300, "strong")
-    assert back.status in (0, 2)
 
 
 def test_edits_after_the_time_do_not_count_and_are_reported(project: Project) -> None:
     steps = [["write", "causal_mask.py", REVERSED], "status"]
     away = [["wait", 1000], ["write", "causal_mask.py", RIGHT]]
-    [_, back] = play(project, ("mock causal_mask", [*steps, *away][:2]), ("mock status", []))
-    assert "left of 5:00" in back.out
-    whole = debrief(project, ("mock stop", []), ("mock causal_mask", steps), ("mock status", away), ("mock resume", []))
+    whole = debrief(project, ("mock causal_mask", steps), ("mock status", away), ("mock resume", []))
     [question] = whole["questions"]
     assert question["changed_after_time"] is True
     assert [m["name"] for m in question["mistakes"]] == ["reversed_mask"]
@@ -160,7 +157,7 @@ def test_across_a_reboot_the_wall_clock_tells_and_never_gives_time_back(project:
         project, ("mock pre_ln_block", steps), ("mock status", [["reboot"], ["set", -9999]]), ("mock status", [])
     )
     assert "18:30 left of 20:00" in status.out
-    assert "19:00 left of 20:00" in later.out or "18:30 left of 20:00" in later.out
+    assert "18:30 left of 20:00" in later.out
 
 
 def test_pausing_stops_the_clock_only_where_it_was_agreed(project: Project) -> None:
@@ -186,7 +183,7 @@ def test_a_second_terminal_and_only_one_interview_at_once(project: Project) -> N
     )
     assert second.status == 2
     assert "interview 1 is running" in second.err
-    assert "blocked" in asked.out
+    assert "Blocked" in asked.out
     assert "Noted" in assumed.out
     assert "1 of 1 visible examples as expected" in tried.out
     assert "Hint 1 of 3" in hint.out
@@ -305,8 +302,3 @@ def test_usage(project: Project, words: str, says: str) -> None:
     assert said.status == 2
     assert says in said.err
     assert said.out == ""
-
-
-def test_the_stub_is_the_contracts_without_the_contract() -> None:
-    for name in outline.names():
-        assert stubs.prompt(stubs.short(outline.stub(name))).splitlines()[0] in outline.stub(name)

@@ -62,7 +62,8 @@ def step(now: Standing, event: Event) -> Standing:
     match event["event"]:
         case "reset" | "restore":  # what is brought back was counted when it was made
             passed = event.get("verdict") in PASSES
-            return replace(now, hints=0, asked=0, shown=False, passed=passed, tried=bool(event.get("verdict")))
+            clean = replace(now, hints=0, asked=0, shown=False, digest="")
+            return replace(clean, passed=passed, tried=bool(event.get("verdict")))
         case "hint":
             return replace(now, hints=now.hints + 1)
         case "solution":
@@ -115,7 +116,7 @@ def _day(event: Event) -> date:
 def suggestion(standings: Mapping[str, Standing], states: Mapping[str, str], today: date) -> tuple[str, str]:
     """What to do next, as (kata, why): why is 'failing', 'due', 'new', or '' when all is done for today.
 
-    `states` holds what stands in katas/ now: 'todo', 'failing', 'broken', 'passing' or 'strong'.
+    `states` holds what stands in katas/ now: 'todo', 'missing', 'failing', 'broken', 'passing' or 'strong'.
     """
     failing = [name for name, state in states.items() if state in ("failing", "broken")]
     if failing:
@@ -123,5 +124,5 @@ def suggestion(standings: Mapping[str, Standing], states: Mapping[str, str], tod
     due = [s for s in standings.values() if s.due and s.due <= today]
     if due:
         return min(due, key=lambda s: s.due or today).kata, "due"
-    new = [name for name, state in states.items() if state == "todo" and not standings[name].box]
+    new = [name for name, state in states.items() if state in ("todo", "missing") and not standings[name].box]
     return (new[0], "new") if new else ("", "")

@@ -68,6 +68,7 @@ def test_the_box_and_the_day(done: list[tuple[int, dict[str, Any]]], box: int, d
 
 
 def test_attempts_and_the_best_mock_are_counted() -> None:
+    done: list[tuple[int, dict[str, Any]]]
     done = [(0, FAIL), (0, FAIL), (0, RESET), (0, PASS), (0, RESET), (1, SLOW), (2, FAST), (2, SLOW), (3, LOST)]
     standing = schedule.standings(events(*done), ["a"])["a"]
     assert standing.attempts == 6

@@ -17,8 +17,9 @@ from harness.model import Answer, Call, Raised, Submission, Wrong
 
 @dataclass(frozen=True)
 class Example:
-    """One call that the prompt shows: the line or lines that a person reads, and the call itself."""
+    """One call that the prompt shows: the lines before it that it needs, its own, and the call itself."""
 
+    before: str
     source: str
     call: Call
 
@@ -30,10 +31,13 @@ def examples(name: str) -> tuple[Example, ...]:
     scope = dict(vars(solution.reference()))
     scope |= {function: _recorded(scope[function], calls) for function in registry.kata(name).functions}
     found: dict[str, Example] = {}
+    before = ""
     for shown in doctest.DocTestParser().get_examples(stubs.prompt(solution.source)):
         _run(shown.source, scope)
         for call in calls:
-            found.setdefault(repr(call), Example(shown.source.rstrip(), call))
+            found.setdefault(repr(call), Example(before, shown.source.rstrip(), call))
+            before = ""
+        before = "" if calls else before + shown.source
         calls.clear()
     return tuple(found.values())
 

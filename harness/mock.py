@@ -6,7 +6,7 @@ the interview as it is. Every command gives back the words for the candidate.
 
 from __future__ import annotations
 
-from harness import clarify, examples, outline, registry, report, stubs
+from harness import clarify, examples, hints, outline, registry, report, stubs
 from harness.interview import clocked
 from harness.room import DEBUG, Refused, Room
 from harness.source import Unreadable, read
@@ -26,7 +26,10 @@ class Mock(Room):
             session.close()
         good = sum(not says for _, says in tried)
         self.add("run", kata=kata, right=good, of=len(tried))
-        lines = [f"{example.source}\n  {report.wrap(says or 'as expected', 76)}" for example, says in tried]
+        lines = []
+        for example, says in tried:
+            lines += [f">>> {line}" for line in (example.before + example.source).splitlines()]
+            lines.append(report.indent(report.wrap(says or "as expected", report.width() - 2)))
         if prints.strip():
             lines += ["Your code printed", report.indent("\n".join(prints.strip().splitlines()[:12]))]
         return "\n".join([*lines, f"{good} of {len(tried)} visible examples as expected"])
@@ -48,14 +51,15 @@ class Mock(Room):
         return "Noted. The debrief compares it with the contract."
 
     def hint(self) -> str:
-        """The next of the three hints; they count in the scorecard."""
-        kata = self._open()
-        number = len(self.interview.did("hint", kata=kata)) + 1
-        hints = registry.kata(kata).hints
-        self.add("hint", kata=kata, number=number)
-        if number > len(hints):
-            return f"There were no more than {len(hints)} hints. The last one: {hints[-1]}"
-        return f"Hint {number} of {len(hints)}: {hints[number - 1]}"
+        """The next hint, aimed at the mistake that the file makes now; hints count in the scorecard."""
+        kata, source = self._current()
+        loaded, graded = registry.kata(kata), self.grade(kata, source)
+        right = graded.verdict in ("pass", "strong")  # which a hint does not tell
+        about, texts = ("", loaded.hints) if right else hints.aimed(loaded, graded)
+        given = sum(did.facts["about"] == about for did in self.interview.did("hint", kata=kata))
+        number = min(given + 1, len(texts))
+        self.add("hint", kata=kata, number=number, about=about)
+        return f"Hint {number} of {len(texts)}: {texts[number - 1]}"
 
     def submit(self) -> str:
         """Hand in the question on the table. A pass brings the next one; otherwise go on."""

@@ -52,14 +52,14 @@ def do(what, *rest):
 
 done = []
 for words, steps in json.loads(sys.stdin.read()):
-    out, err = io.StringIO(), io.StringIO()
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in "oe")
     sys.stdin = Lines(steps)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = main(words, clock=lambda: Instant(**clock))
     while sys.stdin.steps:  # what is left is done before the next command
         step = sys.stdin.steps.pop(0)
         do(*step) if isinstance(step, list) else None
-    done.append([status, out.getvalue(), err.getvalue()])
+    done.append([status, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()])
 print(json.dumps(done))
 '''
 

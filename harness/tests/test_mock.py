@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +304,45 @@ def test_usage(project: Project, words: str, says: str) -> None:
     assert said.status == 2
     assert says in said.err
     assert said.out == ""
+
+
+def test_of_two_interviews_started_at_once_one_is_refused_and_neither_spoils_the_other(project: Project) -> None:
+    words = [sys.executable, "-m", "harness", "mock", "causal_mask"]
+    both = [
+        subprocess.Popen(
+            words, cwd=project.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for _ in range(2)
+    ]
+    ended = [(one.communicate(timeout=60), one.returncode) for one in both]
+    assert sorted(status for _, status in ended) == [0, 2]
+    [refused] = [err.decode() for (_, err), status in ended if status == 2]
+    assert "interview 1 is running" in refused
+    assert len(list((project.folder / "mock").iterdir())) == 1
+
+
+def test_the_history_has_no_event_twice_and_a_torn_line_costs_that_line_alone(project: Project) -> None:
+    play(project, ("mock causal_mask", ["what does True mean?", "run"]))
+    file = project.folder / ".kata" / "history.jsonl"
+    file.write_bytes(file.read_bytes()[:-7])  # killed while it wrote
+    [back] = play(project, ("mock resume", ["status"]))
+    assert "1 asked, 0 assumed, 0 runs" in back.out
+    assert json.loads(play(project, ("history --json", []))[0].out)["damaged"] != []
+
+
+def test_nothing_of_the_interviews_is_named_before_the_end(project: Project) -> None:
+    steps = [["write", "causal_mask.py", REVERSED], "submit", "run", "status", "question"]
+    [said] = play(project, ("mock causal_mask", steps))
+    assert "reversed_mask" not in said.out
+    refused = play(project, ("show causal_mask", []), ("solution causal_mask", []), ("hint causal_mask", []))
+    assert [one.status for one in refused] == [2, 2, 2]
+    assert all("a mock on causal_mask is running" in one.err for one in refused)
+
+
+def test_the_result_of_an_interview_moves_the_kata_in_the_schedule(project: Project) -> None:
+    steps = [["write", "causal_mask.py", RIGHT], ["wait", 90], "submit"]
+    _, board = play(project, ("mock causal_mask", steps), ("--json", []))
+    [kata] = [k for k in json.loads(board.out)["katas"] if k["kata"] == "causal_mask"]
+    assert (kata["best_seconds"], kata["box"], kata["attempts"]) == (90, 1, 1)
+    [kept] = play(project, ("attempts causal_mask --show 1", []))
+    assert "np.triu(blocked, k=1)" in kept.out

@@ -81,8 +81,9 @@ def test_the_clock_ticks_and_what_is_typed_stays(project: Project, screens: list
     assert "what does Tr" in ticked
     screen.type("ue mean?\n")
     screen.until("Blocked: the entry is True")
+    screen.until("] > ")
     screen.type("\x04")  # Ctrl-D leaves
-    screen.until("`kata mock resume` goes on.")
+    screen.until("`kata mock resume` goes")
     assert screen.process.wait(20) == 0
 
 

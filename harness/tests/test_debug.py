@@ -48,10 +48,10 @@ def test_planted_mistakes_are_listed_with_what_was_found_and_when(project: Proje
 
 
 def test_it_opens_with_a_symptom_before_the_code_is_handed_over(project: Project) -> None:
-    tried = [(f"debug pre_ln_block --seed {seed}", []) for seed in range(8)]
-    told = play(project, *(command for pair in zip(tried, [("mock stop", [])] * 8, strict=True) for command in pair))[
-        ::2
-    ]
+    commands: list[tuple[str, list[Any]]] = []
+    for number in range(8):
+        commands += [(f"debug pre_ln_block --seed {number}", []), ("mock stop", [])]
+    told = play(project, *commands)[::2]
     seed = next(number for number, said in enumerate(told) if "Training loss falls" in said.out)
     for folder, said in zip(sorted((project.folder / "mock").iterdir()), told, strict=True):
         assert bool(list(folder.glob("*.py"))) == ("Here is the code" in said.out or "What is the" not in said.out)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from harness import outline
+from harness.tests.play import play
 from harness.tests.project import Project
 
 README = (outline.ROOT / "README.md").read_text(encoding="utf-8")
@@ -15,6 +16,11 @@ def fence(kind: str, number: int = 0) -> str:
     """The text of the fenced block of that kind and number."""
     found = re.findall(rf"^```{kind}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     return str(found[number])
+
+
+def block(name: str) -> str:
+    """The text between the markers of that name."""
+    return README.split(f"<!-- {name} -->\n```\n")[1].split(f"```\n<!-- /{name} -->")[0]
 
 
 def test_the_two_commands_stand_first() -> None:
@@ -28,8 +34,7 @@ def test_the_tour_is_real(tmp_path: Path) -> None:
     project.kata("causal_mask", "import numpy as np\n\n\n" + fence("python"))
     shown = project.pytest("katas/causal_mask.py", "-x").stdout
     failure = shown[shown.index("____________________________ causal_mask: ") : shown.index("=== short test summary")]
-    tour = README.split("<!-- tour -->\n```\n")[1].split("```\n<!-- /tour -->")[0]
-    assert tour.rstrip() == failure.rsplit("\n", 1)[0].rstrip()
+    assert block("tour").rstrip() == failure.rsplit("\n", 1)[0].rstrip()
 
 
 def test_the_decoder_runs_and_prints_what_it_says(tmp_path: Path) -> None:
@@ -41,3 +46,29 @@ def test_the_decoder_runs_and_prints_what_it_says(tmp_path: Path) -> None:
 def test_the_table_lists_every_kata_with_its_minutes() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", README, re.MULTILINE)
     assert rows == [(name, str(outline.outline(name).minutes)) for name in outline.names()]
+
+
+def test_the_dashboard_is_real(tmp_path: Path) -> None:
+    project = Project(tmp_path / "clone")
+    project.kata("causal_mask", "import numpy as np\n\n\n" + fence("python"))
+    project.solve("stable_softmax")
+    assert project.run("-m", "harness").stdout == block("dashboard")
+
+
+def test_the_debrief_is_real(tmp_path: Path) -> None:
+    solved = (outline.SOLUTIONS / "causal_mask.py").read_text(encoding="utf-8")
+    keep = solved.replace("np.triu(blocked, k=1)", "np.tril(blocked)")
+    steps = [
+        ["wait", 40],
+        "does a position see itself?",
+        "assume the dtype is bool",
+        ["write", "causal_mask.py", keep],
+        ["wait", 95],
+        "run",
+        "submit",
+        "quit",
+        "The docs; or change the last token: what came earlier must stay.",
+        "3",
+    ]
+    *_, debrief = play(Project(tmp_path / "clone"), ("mock causal_mask --seed 1", steps), ("debrief", []))
+    assert debrief.out == block("debrief")

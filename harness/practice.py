@@ -97,7 +97,12 @@ class Practice:
             record(self.history, graded, source, by)
         return graded
 
-    def state(self, name: str) -> str:
+    def states(self) -> dict[str, str]:
+        """What stands in katas/, in the order of practice."""
+        standings = self.standings()
+        return {name: self.state(name, standings[name]) for name in outline.names()}
+
+    def state(self, name: str, standing: Standing | None = None) -> str:
         """What stands in katas/: 'todo', 'missing', 'failing', 'broken', 'passing' or 'strong'.
 
         What has not been graded yet is graded now. A stub in the place of a file that was graded begins an attempt.
@@ -106,7 +111,7 @@ class Practice:
             source = read(kata_file(name))
         except Unreadable:
             return "broken" if kata_file(name).exists() else "missing"
-        standing = self.standings()[name]
+        standing = standing or self.standings()[name]
         if outline.untouched(name, source):
             if standing.tried:
                 self.history.append("reset", kata=name, kept=None)
@@ -114,10 +119,6 @@ class Practice:
         if digest(source) != standing.digest:
             return STATES[self.check(name, "kata").verdict]
         return STATES.get(standing.verdict, "failing")
-
-    def states(self) -> dict[str, str]:
-        """What stands in katas/, in the order of practice."""
-        return {name: self.state(name) for name in outline.names()}
 
     def next(self, states: Mapping[str, str]) -> Next:
         """The one suggestion."""
@@ -131,9 +132,10 @@ class Practice:
 
     def to_write(self, states: Mapping[str, str], besides: str = "") -> str:
         """The kata to work on next in its file, '' when there is none: the suggestion, unless that must be reset."""
-        open_ones = {n: s for n, s in states.items() if s not in ("passing", "strong", "missing") and n != besides}
-        standings = {name: self.standings()[name] for name in open_ones}
-        return schedule.suggestion(standings, open_ones, self.today)[0]
+        hidden = {besides, *in_mock(self.history.events("mock"))}
+        left = {n: s for n, s in states.items() if s not in ("passing", "strong", "missing") and n not in hidden}
+        standings = self.standings()
+        return schedule.suggestion({name: standings[name] for name in left}, left, self.today)[0]
 
     def hint(self, name: str) -> tuple[Report, Hint | None]:
         """The next hint with the report that it is aimed by; None for a file that leaves nothing to hint at."""

@@ -28,17 +28,19 @@ INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell reports them
 
 def main(argv: Sequence[str] | None = None, clock: clock.Clock = clock.system) -> int:
     """Run one command; the exit status."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv)
     called = " ".join(["kata", *(word for word in words[:1] if not word.startswith("-"))])
     try:
-        options = _parse(words)
-        options.clock = clock
-        status: int = options.run(options)
-        sys.stdout.flush()
-        return status
+        try:
+            options = _parse(words)
+            options.clock = clock
+            status: int = options.run(options)
+            return status
+        finally:
+            sys.stdout.flush()
     except Usage as wrong:
         print(f"{called}: {wrong}", file=sys.stderr)
         return 2

@@ -10,8 +10,9 @@ from harness import outline, report, stubs
 from harness.cli.common import Commands, Usage, command, pick, practising
 from harness.cli.grade import STATUS, status
 from harness.model import Report
-from harness.practice import Practice
+from harness.practice import kata_file
 from harness.schedule import PASSES
+from harness.source import Unreadable, read
 
 PRINTED = 10
 
@@ -62,7 +63,8 @@ def _check(options: argparse.Namespace) -> int:
     if options.seed < 0:
         raise Usage("a seed is a whole number from 0")
     with practising(options) as practice:
-        names = [pick(word) for word in options.names] or _started(practice)
+        names = [pick(word) for word in options.names] or _started()
+        names = names or [practice.to_write(practice.states()) or outline.names()[0]]
         reports = [practice.check(name, "check", options.seed) for name in dict.fromkeys(names)]
         if options.json:
             print(json.dumps(report.document(reports, options.seed), indent=2))
@@ -74,11 +76,16 @@ def _check(options: argparse.Namespace) -> int:
     return status(reports)
 
 
-def _started(practice: Practice) -> list[str]:
-    """Every kata that is no stub any more, or else the suggested one."""
-    states = practice.states()
-    started = [name for name, state in states.items() if state not in ("todo", "missing")]
-    return started or [practice.to_write(states) or next(iter(states))]
+def _started() -> list[str]:
+    """The katas whose file is there and is no stub."""
+    found = []
+    for name in outline.names():
+        try:
+            left = outline.untouched(name, read(kata_file(name)))
+        except Unreadable:  # which the verdict will say
+            left = not kata_file(name).exists()
+        found += [] if left else [name]
+    return found
 
 
 def told(graded: Report) -> str:
@@ -110,7 +117,7 @@ def _hint(options: argparse.Namespace) -> int:
 
 
 def _wrapped(lines: Iterable[str]) -> str:
-    return "\n".join(line if line.startswith("  ") else report.wrap(line) for line in lines)
+    return "\n".join(line if line.startswith("  ") else report.wrap(line, report.width()) for line in lines)
 
 
 def _solution(options: argparse.Namespace) -> int:

@@ -101,9 +101,10 @@ def _least_known(cards: Iterable[tuple[int, Card]], events: Iterable[Event]) -> 
 
 
 def _ask(card: Card, which: str, history: History) -> None:
-    print(f"{which} · {card.kata}\n{report.wrap(card.asks)}\n")
+    width = report.width()
+    print(f"{which} · {card.kata}\n{report.wrap(card.asks, width)}\n")
     answer = input("your answer (one line, may be empty): ").strip()
-    print(f"\nA good answer:\n{report.indent(report.wrap(card.answer, report.WIDTH - 2))}\n")
+    print(f"\nA good answer:\n{report.indent(report.wrap(card.answer, width - 2))}\n")
     rating = ""
     while rating not in RATINGS:
         rating = input(f"did you know it? ({', '.join(f'{k} {v}' for k, v in RATINGS.items())}): ").strip()

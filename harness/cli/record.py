@@ -57,7 +57,7 @@ def words(event: Event) -> str:
     if kind == "mock":
         named = ", ".join(_questions(event)) or get("kata", "")
         return f"interview {get('id')}: {get('do')} {named}".rstrip()
-    return f"{get('kata') or '-'}: {_did(event)}" if kind != "mock" else ""
+    return f"{get('kata') or '-'}: {_did(event)}"
 
 
 def _did(event: Event) -> str:
@@ -65,7 +65,9 @@ def _did(event: Event) -> str:
     match kind:
         case "check":
             core, named = get("core"), get("mistakes")
-            counted = f", {core[0]} of {core[1]} core checks" if isinstance(core, list) and len(core) == 2 else ""
+            counted = (
+                f", {core[0]} of {core[1]} core checks" if isinstance(core, list) and len(core) == 2 and core[1] else ""
+            )
             mistakes = f" ({', '.join(map(str, named))})" if isinstance(named, list) and named else ""
             return f"{get('verdict')}{counted}{mistakes}, by {get('by')}"
         case "hint":

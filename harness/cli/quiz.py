@@ -71,7 +71,7 @@ def _quiz(options: argparse.Namespace) -> int:
                 asked += 1
         except EOFError:
             print()
-    print(f"{asked} of {len(cards)} answered. They come again, the least known first: kata quiz {name}".rstrip())
+    print(f"{asked} of {len(cards)} answered. The least known come first again:\n  kata quiz {name}".rstrip())
     return 0
 
 
@@ -122,7 +122,7 @@ def _shapes(options: argparse.Namespace) -> int:
         wanted, sizes = registry.kata(name).shapes, draw(random.Random(seed))
         if not wanted:
             raise Usage(f"{name} has no intermediate whose shape is worth asking")
-        print(f"{name} with {', '.join(f'{k} = {v}' for k, v in sizes.items() if k in 'BTSdH')}: the shape of")
+        print(f"{name} at {', '.join(f'{k} = {v}' for k, v in sizes.items() if k in 'BTSdH')}\nthe shape of")
         wrong, asked = [], 0
         try:
             for variable, letters in wanted.items():
@@ -131,7 +131,7 @@ def _shapes(options: argparse.Namespace) -> int:
                 wrong += [] if right else [variable]
         except EOFError:
             print()
-        print(f"{asked - len(wrong)} of {asked} right · the same sizes again: kata shapes {name} --seed {seed}")
+        print(f"{asked - len(wrong)} of {asked} right. The same sizes again:\n  kata shapes {name} --seed {seed}")
         practice.history.append(
             "shapes", kata=name, right=asked - len(wrong), total=asked, wrong=wrong, of=len(wanted), seed=seed
         )

@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -82,15 +83,25 @@ def _show(above: str, text: str, foot: str) -> None:
     else:
         print("\x1b[H\x1b[2J\x1b[3J", end="")
     columns, height = shutil.get_terminal_size()
-    left, lines = height - 3 - _rows(foot, columns), body.splitlines()
+    left, lines = (
+        height - 3 - _rows(foot, columns),
+        [row for line in body.split("\n") for row in _folded(line, columns)],
+    )
     shown = []
     for number, line in enumerate(lines):
         left -= _rows(line, columns)
         if left < (number < len(lines) - 1):
-            shown.append("[...] the window is too low for the rest: kata check or kata show has it")
+            shown.append("[...] more with kata check")
             break
         shown.append(line)
     print("\n".join([*shown, "", foot]), flush=True)
+
+
+def _folded(line: str, columns: int) -> list[str]:
+    """Prose in a narrow window, broken between words; a row of a picture stays as it is."""
+    if len(line) <= columns or "  " in line.strip():
+        return [line]
+    return textwrap.wrap(line, columns, subsequent_indent=" " * (len(line) - len(line.lstrip())))
 
 
 def _rows(text: str, columns: int) -> int:

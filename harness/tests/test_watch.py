@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,6 +123,44 @@ def test_the_end_of_the_last_one(project: Project) -> None:
         renamed(path, SOLVED)
         assert "STRONG" in until("Nothing is left")
         assert watch.wait(30) == 0
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(12, 60), (24, 80)])
+def test_on_a_terminal_it_is_one_screen(project: Project, rows: int, columns: int) -> None:
+    project.kata("causal_mask", WRONG)
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (rows, columns))
+    env = {k: v for k, v in os.environ.items() if k not in ("KATA_HOME", "COLUMNS", "LINES")}
+    words = [sys.executable, "-m", "harness", "watch"]
+    watch = subprocess.Popen(words, cwd=project.folder, env={**env, "TERM": "xterm"}, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    try:
+        shown = b""
+        while b"Ctrl-C ends" not in shown:
+            shown += os.read(ours, 4096)
+    finally:
+        watch.kill()
+        watch.wait()
+        os.close(ours)
+    _, screen = shown.decode().split("\x1b[H\x1b[2J")
+    lines = screen.replace("\x1b[3J", "").splitlines()
+    assert lines[0].startswith("katas/causal_mask.py: FAIL")
+    assert sum(max(1, -(-len(line) // columns)) for line in lines) < rows
+    assert any(line.startswith("[...]") for line in lines)
+
+
+def test_ctrl_c_during_another_command_is_one_line(project: Project) -> None:
+    words = [sys.executable, "-u", "-m", "harness", "quiz", "causal"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, cwd=project.folder, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as quiz:
+        assert quiz.stdout
+        assert quiz.stdout.readline().startswith("1 of 5")
+        while quiz.stdout.read(1) != ":":  # it waits for the answer
+            pass
+        quiz.send_signal(signal.SIGINT)
+        _, said = quiz.communicate(timeout=60)
+    assert said == "\nkata quiz: interrupted\n"
+    assert quiz.returncode == 130
 
 
 def test_it_ends_with_its_process(project: Project) -> None:

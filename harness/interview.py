@@ -142,9 +142,9 @@ def clocked(seconds: float) -> str:
 
 
 def warnings(limit: float) -> tuple[tuple[float, str], ...]:
-    """The seconds left at which the interviewer speaks up, and the words."""
-    marks = [(limit / 2, "half of the time is over"), (300.0, "five minutes left"), (60.0, "one minute left")]
-    return tuple((left, words) for left, words in marks if left < limit and (left == limit / 2 or left < limit / 2))
+    """The seconds left at which the interviewer speaks up, and the mark's name."""
+    marks = [(limit / 2, "half time"), (300.0, "five minutes"), (60.0, "one minute")]
+    return tuple((left, name) for left, name in marks if left <= limit / 2)
 
 
 def draw(par: Mapping[str, int], minutes: float | None, rng: random.Random) -> tuple[str, ...]:

@@ -21,13 +21,18 @@ ask TEXT      ask me something (a line that ends in ? is taken as one)
 assume TEXT   say what you assume
 hint          one of three hints; they count
 submit        hand in this question; if it is not right yet, you go on
-next          leave this question as it stands, for the next one
+next          leave this question as it stands, for the next one of a set
 question      the question once more
 status        where we stand
 pause resume  stop the clock and go on, if that was agreed (--pausable)
 quit          end the interview; your file is graded as it stands"""
 WORDS = (*(line.split()[0] for line in HELP.splitlines()), "resume", "help")
-TRY = "Commands: run, ask, assume, hint, submit, next, question, status, quit, help."
+TRY = "Commands: run, ask, assume, hint, submit, question, status, quit, help."
+SPOKEN = {
+    "half time": "Half of the time is over.",
+    "five minutes": "Five minutes left.",
+    "one minute": "One minute left.",
+}
 
 
 class Over(Exception):
@@ -38,14 +43,15 @@ def rules(room: Mock) -> str:
     """What is said at the start, about the clock above all."""
     now = room.interview
     until = datetime.fromtimestamp(room.history.clock().wall + room.left).strftime("%H:%M")
-    pause = "It can be paused: `pause`, `resume`." if now.pausable else ""
-    words = (
-        f"You have {_minutes(now.limit)}, until about {until}. The clock goes on when this terminal is closed or "
-        "crashes, or the laptop sleeps; `kata mock resume` comes back with the right time left. Leaving does not stop "
-        f"it. {pause} When the time is up, your file is graded as it then stands: what is changed later does not "
-        "count, and is reported. I speak up at half time, at five minutes and at one minute."
-    )
-    return report.wrap(" ".join(words.split()), report.width())
+    marks = [f"at {name}" for _, name in warnings(now.limit)]
+    words = [
+        f"You have {_minutes(now.limit)}, until about {until}. The clock goes on when this terminal is closed or crashes, "
+        "or the laptop sleeps; `kata mock resume` comes back with the right time left. Leaving does not stop it.",
+        "It can be paused: `pause`, `resume`." if now.pausable else "",
+        "When the time is up, your file is graded as it then stands: what is changed later does not count, and is "
+        f"reported. I speak up {' and '.join([', '.join(marks[:-1]), marks[-1]] if marks[1:] else marks)}.",
+    ]
+    return report.wrap(" ".join(filter(None, words)), report.width())
 
 
 def _minutes(seconds: float) -> str:
@@ -96,11 +102,11 @@ class Watch:
             raise Over("The interview was ended in another terminal.")
         if room.left <= 0:
             raise Over("The time is up.")
-        due = [(left, words) for left, words in warnings(room.interview.limit) if room.left <= left]
-        for left, words in due:
+        due = [(left, name) for left, name in warnings(room.interview.limit) if room.left <= left]
+        for left, name in due:
             if left not in self._said:
                 self._said.add(left)
-                terminal.say(f"{words[:1].upper()}{words[1:]}.")
+                terminal.say(SPOKEN[name])
                 terminal.again(self.prompt())
 
 

@@ -45,8 +45,9 @@ def rules(room: Mock) -> str:
     until = datetime.fromtimestamp(room.history.clock().wall + room.left).strftime("%H:%M")
     marks = [f"at {name}" for _, name in warnings(now.limit)]
     words = [
-        f"You have {_minutes(now.limit)}, until about {until}. The clock goes on when this terminal is closed or crashes, "
-        "or the laptop sleeps; `kata mock resume` comes back with the right time left. Leaving does not stop it.",
+        f"You have {_minutes(now.limit)}, until about {until}. The clock goes on when this terminal is closed or "
+        "crashes, or the laptop sleeps; `kata mock resume` comes back with the right time left. "
+        "Leaving does not stop it.",
         "It can be paused: `pause`, `resume`." if now.pausable else "",
         "When the time is up, your file is graded as it then stands: what is changed later does not count, and is "
         f"reported. I speak up {' and '.join([', '.join(marks[:-1]), marks[-1]] if marks[1:] else marks)}.",

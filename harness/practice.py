@@ -5,8 +5,10 @@ Every command works on one `Practice`. Its judge starts with the first grading a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Iterable, Mapping
+import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import attempts, outline, report, schedule
 from harness.clock import Clock, system
-from harness.history import Event, History
+from harness.history import History
 from harness.model import Report
 from harness.schedule import Standing
 from harness.source import Unreadable, read
@@ -60,8 +62,14 @@ class Practice:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._judge:
-            self._judge.close()
+        self.close()
+
+    def close(self) -> None:
+        """End the judge; the next grading starts another."""
+        judge, self._judge = self._judge, None
+        if judge:
+            with contextlib.suppress(OSError):  # it has died already
+                judge.close()
 
     @property
     def today(self) -> date:
@@ -73,29 +81,31 @@ class Practice:
         return schedule.standings(self.history.events(), outline.names())
 
     def check(self, name: str, by: str, seed: int = 0) -> Report:
-        """Grade what stands in katas/ and record it, unless it is known already and nobody asked.
+        """Grade what stands in katas/; record it unless it is known and nobody asked, or a stub, or unreadable."""
+        try:
+            source = read(kata_file(name))
+        except Unreadable as why:
+            return Report(_called(name), name, "", "broken", str(why))
+        try:
+            graded = self._grade(name, source, seed)
+        except (OSError, struct.error):  # the warm process is gone, as when memory ran out: once more with a new one
+            self.close()
+            graded = self._grade(name, source, seed)
+        known = by != "check" and digest(source) == self.standings()[name].digest
+        if not known and not outline.untouched(name, source):
+            record(self.history, graded, source, by)
+        return graded
 
-        A stub, and a file that cannot be read, are no facts.
-        """
+    def _grade(self, name: str, source: bytes, seed: int) -> Report:
         from harness.grade import Grading  # brings NumPy, with the judge
         from harness.judge import Judge
 
-        path = kata_file(name)
-        file = report.place(path, 1).rpartition(":")[0]
-        try:
-            source = read(path)
-        except Unreadable as why:
-            return Report(file, name, "", "broken", str(why))
         self._judge = self._judge or Judge()
-        grading = Grading(self._judge, name, path, source, seed)
+        grading = Grading(self._judge, name, kata_file(name), source, seed)
         try:
-            graded = grading.report(file)
+            return grading.report(_called(name))
         finally:
             grading.close()
-        known = by != "check" and digest(source) == self.standings()[name].digest
-        if not grading.untouched and not known:
-            record(self.history, graded, source, by)
-        return graded
 
     def states(self) -> dict[str, str]:
         """What stands in katas/, in the order of practice."""
@@ -122,7 +132,7 @@ class Practice:
 
     def next(self, states: Mapping[str, str]) -> Next:
         """The one suggestion."""
-        if in_mock(self.history.events("mock")):
+        if schedule.in_mock(self.history.events("mock")):
             return Next("", "mock", "kata mock resume")
         name, why = schedule.suggestion(self.standings(), states, self.today)
         if not name:
@@ -132,7 +142,7 @@ class Practice:
 
     def to_write(self, states: Mapping[str, str], besides: str = "") -> str:
         """The kata to work on next in its file, '' when there is none: the suggestion, unless that must be reset."""
-        hidden = {besides, *in_mock(self.history.events("mock"))}
+        hidden = {besides, *schedule.in_mock(self.history.events("mock"))}
         left = {n: s for n, s in states.items() if s not in ("passing", "strong", "missing") and n not in hidden}
         standings = self.standings()
         return schedule.suggestion({name: standings[name] for name in left}, left, self.today)[0]
@@ -192,7 +202,7 @@ class Practice:
 
     def refuse_in_mock(self, name: str) -> None:
         """Refused while an interview on this kata is running: its prompt and its help are the interviewer's."""
-        if name in in_mock(self.history.events("mock")):
+        if name in schedule.in_mock(self.history.events("mock")):
             raise Refused(f"a mock on {name} is running: finish it first (kata mock resume)")
 
     def _put(self, name: str, source: bytes) -> int | None:
@@ -219,6 +229,11 @@ def kata_file(name: str) -> Path:
     return outline.KATAS / f"{name}.py"
 
 
+def _called(name: str) -> str:
+    """The person's file, as they would type it."""
+    return report.place(kata_file(name), 1).rpartition(":")[0]
+
+
 def digest(source: bytes) -> str:
     """What tells one source from another."""
     return hashlib.sha256(source).hexdigest()
@@ -232,15 +247,3 @@ def record(history: History, graded: Report, source: bytes, by: str) -> None:
     facts: dict[str, Any] = {"verdict": graded.verdict, "mistakes": [m.name for m in graded.mistakes]}
     facts |= {"says": graded.says, "core": [sum(core), len(core)], "digest": digest(source), "by": by}
     history.append("check", kata=graded.kata, **facts, seconds=round(graded.seconds, 3))
-
-
-def in_mock(events: Iterable[Event]) -> set[str]:
-    """The katas of the interviews that are running: those that were started and have not ended."""
-    running: dict[str, list[str]] = {}
-    for event in events:
-        number, questions = str(event.get("id")), event.get("questions")
-        if event.get("do") == "start" and isinstance(questions, list):
-            running[number] = list(map(str, questions))
-        elif event.get("do") == "end":
-            running.pop(number, None)
-    return {name for names in running.values() for name in names}

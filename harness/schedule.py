@@ -126,3 +126,15 @@ def suggestion(standings: Mapping[str, Standing], states: Mapping[str, str], tod
         return min(due, key=lambda s: s.due or today).kata, "due"
     new = [name for name, state in states.items() if state in ("todo", "missing") and not standings[name].box]
     return (new[0], "new") if new else ("", "")
+
+
+def in_mock(events: Iterable[Event]) -> set[str]:
+    """The katas of the interviews that are running: those that were started and have not ended."""
+    running: dict[str, list[str]] = {}
+    for event in events:
+        number, questions = str(event.get("id")), event.get("questions")
+        if event.get("do") == "start" and isinstance(questions, list):
+            running[number] = list(map(str, questions))
+        elif event.get("do") == "end":
+            running.pop(number, None)
+    return {name for names in running.values() for name in names}

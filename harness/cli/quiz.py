@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from harness import outline, report
 from harness.cli.common import Commands, Usage, command, pick, practising
 from harness.history import Event, History
-from harness.practice import in_mock
+from harness.schedule import in_mock
 
 RATINGS = {"1": "no", "2": "partly", "3": "knew it"}
 NEVER = 1.5  # between what was not known and what was known partly

@@ -169,3 +169,13 @@ def test_it_ends_with_its_process(project: Project) -> None:
         until("checked ")
         os.kill(watch.pid, signal.SIGTERM)
         assert watch.wait(30) == -signal.SIGTERM
+
+
+def test_a_worker_that_was_killed_is_replaced(project: Project) -> None:
+    path = project.kata("causal_mask", WRONG)
+    with watching(project) as (watch, until):
+        until("checked ")
+        for child in Path(f"/proc/{watch.pid}/task/{watch.pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+        renamed(path, WRONG + "# again\n")
+        assert "reversed_mask" in until("checked ")

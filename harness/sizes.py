@@ -1,0 +1,204 @@
+"""Calls of any size for any kata, made from the calls that its own core checks make. No kata is named here.
+
+The solution answers the core checks, and every call that it accepts is kept. Axes that have the same size in all of
+these calls belong together (the width of x and the rows of wq), so that they are grown together. Which axes are tokens
+follows from the conventions of all katas: axis 1 of (B, T, d) and of ids (B, T), axis 2 of (B, H, T, dh), both axes of
+what a checks file calls a (..., T, S) map, and a number called `length`. A grown call is kept only if the solution
+accepts it; where it refuses, a table may be too short, and is grown too.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harness import probe, registry
+from harness.model import Answer, Call, Raised, Submission, Wrong
+from harness.wire import Array
+
+WIDTH = 64
+SHORTEST, LONGEST = 32, 512
+Path = tuple[Any, ...]
+Axis = tuple[Path, int]
+
+
+class Leaf(NamedTuple):
+    """An array among the arguments: where it lies, and the array."""
+
+    path: Path
+    value: Array
+
+
+class Recorder(Submission):
+    """A kata's solution in this process, which keeps the calls that it accepts."""
+
+    def __init__(self, name: str) -> None:
+        self.signatures, self.calls = registry.wanted(name), list[Call]()
+        self._reference = registry.solution(name).reference()
+
+    def ask(self, calls: Sequence[Call]) -> Iterator[Answer]:
+        """Answer the calls."""
+        for call in calls:
+            kept = copy.deepcopy(call)
+            try:
+                value = getattr(self._reference, call.function)(*call.args)
+            except Exception as error:
+                yield Answer(raised=Raised(type(error).__name__, str(error), ("ValueError",)))
+            else:
+                self.calls.append(kept)
+                yield Answer(value)
+
+
+@cache
+def recorded(name: str, seed: int = 0) -> tuple[Call, ...]:
+    """Every call of the core checks that the solution accepts: a spread of shapes."""
+    recorder, kata = Recorder(name), registry.kata(name)
+    for check in kata.checks:
+        if check.level == "core":
+            try:
+                check.function(recorder, recorder._reference, probe.generator(seed, name, check.name))
+            except Wrong:  # a check of what a process alone shows, such as read-only inputs
+                continue
+    return tuple(recorder.calls)
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[Leaf]:
+    """The arrays in a value, also inside tuples, lists and dicts."""
+    if isinstance(value, np.ndarray):
+        yield Leaf(path, value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from leaves(item, (*path, key))
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from leaves(item, (*path, index))
+
+
+class Sizes:
+    """One function of a kata at any size."""
+
+    def __init__(self, name: str, function: str) -> None:
+        calls = [call for call in recorded(name) if call.function == function]
+        self.base = max(calls, key=_telling)
+        self._alike = [call for call in calls if _form(call) == _form(self.base)]
+        self._run = getattr(registry.solution(name).reference(), function)
+        self._letters = registry.kata(name).shapes
+        self._class = _classes(self._alike)
+        self._length = [n for n, v in zip(self.base.names, self.base.args, strict=False) if n == "length"]
+        arrays = list(leaves(self.base.args))
+        self._sizes = {self._class[path, axis]: n for path, value in arrays for axis, n in enumerate(value.shape)}
+        self.tokens = self._named(arrays, self._token_axes)
+        self.batch = self._named(arrays[:1], lambda _, a: [0] if a.ndim >= 2 + (a.dtype.kind == "f") else [])
+        self.heads = self._named(arrays, lambda _, a: [1] if a.ndim == 4 and a.dtype.kind == "f" else [])
+        self.heads -= self.tokens
+        self.has_heads = bool(self.heads) or "heads" in self.base.names
+
+    @property
+    def grows(self) -> bool:
+        """Whether the function takes tokens at all."""
+        return bool(self.tokens or self._length)
+
+    def call(self, tokens: int = 5, heads: int = 0, batch: int = 0, wide: bool = True) -> Call | None:
+        """A drawn call of that many tokens (and heads, and sequences); None when the solution does not take it."""
+        sizes = {c: self._size(c, tokens, heads, batch, wide) for c in self._sizes}
+        rest = [c for c in sizes if c not in self.tokens | self.batch | self.heads and sizes[c] < tokens]
+        for longer in [None, *rest]:
+            grown = sizes if longer is None else sizes | {longer: tokens}
+            call = self._drawn(grown, tokens, heads)
+            if self._accepts(call):
+                return call
+        return None
+
+    def _size(self, c: int, tokens: int, heads: int, batch: int, wide: bool) -> int:
+        if c in self.tokens:
+            return tokens
+        if c in self.batch:
+            return batch or self._sizes[c]
+        if c in self.heads:
+            return heads or self._sizes[c]
+        return self._sizes[c] * self._wider(heads) if wide else self._sizes[c]
+
+    def _wider(self, heads: int) -> int:
+        """One factor for all widths, so that what divided before still divides; with new heads, these divide too."""
+        first = next((a for _, a in leaves(self.base.args) if a.dtype.kind == "f"), np.ones(WIDTH))
+        factor = max(1, round(WIDTH / first.shape[-1]))
+        return heads * max(1, round(factor / heads)) if heads and "heads" in self.base.names else factor
+
+    def _drawn(self, sizes: dict[int, int], tokens: int, heads: int) -> Call:
+        rng = np.random.default_rng(tokens)
+        args = []
+        for index, (name, value) in enumerate(zip(self.base.names, self.base.args, strict=False)):
+            if name == "length":
+                args.append(tokens)
+            elif name == "heads" and heads:
+                args.append(heads)
+            else:
+                args.append(self._redrawn(value, (index,), sizes, rng))
+        return Call(self.base.function, tuple(args), self.base.names)
+
+    def _redrawn(self, value: Any, path: Path, sizes: dict[int, int], rng: np.random.Generator) -> Any:
+        if isinstance(value, np.ndarray):
+            shape = [sizes[self._class[path, axis]] if n > 1 else n for axis, n in enumerate(value.shape)]
+            return _draw(value, tuple(shape), rng)
+        if isinstance(value, Mapping):
+            return {key: self._redrawn(item, (*path, key), sizes, rng) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self._redrawn(item, (*path, n), sizes, rng) for n, item in enumerate(value))
+        return copy.deepcopy(value)
+
+    def _accepts(self, call: Call) -> bool:
+        try:
+            self._run(*copy.deepcopy(call.args))
+        except Exception:
+            return False
+        return True
+
+    def _named(self, arrays: Iterable[Leaf], axes: Any) -> set[int]:
+        return {self._class[path, axis] for path, value in arrays for axis in axes(path, value)}
+
+    def _token_axes(self, path: Path, value: Array) -> list[int]:
+        name = self.base.names[path[0]] if len(path) == 1 else ""
+        if self._letters.get(name, "").endswith(("T, S)", "T, T)")):
+            return [value.ndim - 2, value.ndim - 1]
+        if value.dtype.kind == "f":
+            return {3: [1], 4: [2]}.get(value.ndim, [])
+        return [1] if value.dtype.kind in "iu" and value.ndim == 2 else []
+
+
+def _telling(call: Call) -> tuple[int, ...]:
+    """Which call to grow: the one with most arrays, fewest options, highest rank, most different sizes, smallest."""
+    arrays = [value for _, value in leaves(call.args)]
+    sizes = [n for value in arrays for n in value.shape]
+    rank = arrays[0].ndim if arrays else 0
+    return len(arrays), -len(call.args), rank, -sizes.count(1), len(set(sizes)), -sum(sizes)
+
+
+def _form(call: Call) -> tuple[Any, ...]:
+    return tuple((path, value.ndim, value.dtype.kind) for path, value in leaves(call.args))
+
+
+def _classes(calls: Sequence[Call]) -> dict[Axis, int]:
+    """The number of the class of each axis: axes of the same size in every call are one class."""
+    seen: dict[Axis, list[int]] = defaultdict(list)
+    for call in calls:
+        for path, value in leaves(call.args):
+            for axis, size in enumerate(value.shape):
+                seen[path, axis].append(size)
+    numbers: dict[tuple[int, ...], int] = {}
+    return {axis: numbers.setdefault(tuple(sizes), len(numbers)) for axis, sizes in seen.items()}
+
+
+def _draw(base: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    if base.dtype.kind == "b":  # nothing blocks everything: the first entry of each row stays open
+        blocked = rng.random(shape) < 0.25
+        blocked[..., 0] = False
+        return blocked
+    if base.dtype.kind in "iu":
+        return rng.integers(base.min(), base.max() + 1, shape).astype(base.dtype)
+    scale = shape[0] ** -0.5 if len(shape) == 2 else 1.0
+    return (rng.standard_normal(shape) * scale).astype(base.dtype)

@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from harness.model import Answer, Frame, Raised, Warned
+import numpy as np
+
+from harness.model import Answer, Frame, Raised, Traced, Warned
+from harness.tracing import ALL_BYTES, ARRAY_BYTES, MOST
 
 
 def clean(text: Any) -> str:
@@ -29,7 +32,19 @@ def answer(data: dict[str, Any]) -> Answer:
         prints=clean(data["prints"]),
         seconds=float(data["seconds"]),
         peak_bytes=int(data["peak_bytes"]),
+        traced=traced(data.get("traced", ())),
     )
+
+
+def traced(data: Any) -> tuple[Traced, ...]:
+    """What a traced call gave besides its answer: within the limits that the tracer was to keep."""
+    found = tuple(Traced(clean(f)[:80], clean(v)[:80], int(n), value) for f, v, n, value in data)
+    if any(type(t.value) is not np.ndarray or t.value.dtype.kind not in "biuf" for t in found):
+        raise TypeError("only arrays are traced")
+    sizes = [t.value.nbytes for t in found]
+    if len(sizes) > MOST or max(sizes, default=0) > ARRAY_BYTES or sum(sizes) > ALL_BYTES:
+        raise ValueError("too much was traced")
+    return found
 
 
 def raised(data: dict[str, Any] | None) -> Raised | None:

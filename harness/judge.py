@@ -124,6 +124,13 @@ class Session(Submission):
         self._pending = self._answers(calls)
         return self._pending
 
+    def trace(self, call: Call) -> Answer:
+        """The answer to one call with what the variables of the file held on the way. It is not recorded."""
+        self.loaded().drain()
+        if self.dead is None:
+            self._line.send([{"trace": [call.function, *call.args]}])
+        return Answer(raised=self.dead) if self.dead else self._answer(call)
+
     def drain(self) -> None:
         """Read the answers that a check asked for and left unread."""
         for _ in self._pending:

@@ -68,6 +68,15 @@ class Warned:
     line: int
 
 
+class Traced(NamedTuple):
+    """What a variable was bound to while a call ran, or what a function returned (variable 'return')."""
+
+    function: str
+    variable: str
+    line: int
+    value: Any
+
+
 @dataclass(frozen=True)
 class Answer:
     """What one call gave: a value or an exception, and what happened on the way."""
@@ -79,6 +88,7 @@ class Answer:
     prints: str = ""
     seconds: float = 0.0
     peak_bytes: int = 0
+    traced: tuple[Traced, ...] = ()
 
 
 class Wrong(Exception):

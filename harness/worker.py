@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import wire
+from harness import tracing, wire
 
 PRINT_LIMIT = 64 * 1024
 
@@ -93,9 +93,10 @@ class Worker:
         self.functions = module.__dict__
         exec(compile(self.source, self.path, "exec", dont_inherit=True), module.__dict__)
 
-    def answer(self, request: list[Any]) -> bytes:
-        """One call. The request is the function's name, then its arguments."""
-        function, *args = request
+    def answer(self, request: list[Any] | dict[str, list[Any]]) -> bytes:
+        """One call. The request is the function's name, then its arguments; under "trace" when it is to be followed."""
+        tracer = tracing.Tracer(self.path) if isinstance(request, dict) else None
+        function, *args = request["trace"] if isinstance(request, dict) else request
         names = self.names[function]
         before = {name: (value, _state(value)) for name, value in _leaves(names, args).items()}
         result: dict[str, Any] = {}
@@ -104,13 +105,16 @@ class Worker:
             warnings.simplefilter("always")
             start = time.perf_counter()
             try:
-                value = self.functions[function](*args)
+                called = self.functions[function]
+                value = tracer.call(called, args) if tracer else called(*args)
             except BaseException as error:
                 result["raised"] = self.describe(error)
             result["seconds"] = time.perf_counter() - start
         result["warnings"] = [self._warned(w) for w in (caught or ())[:8]]
         result["changed"] = _changed(before, _leaves(names, args))
         result["prints"], result["peak_bytes"] = self.prints.take(), peak_bytes()
+        if tracer:
+            result["traced"] = tracer.found
         try:
             return wire.pack({"value": value, **result}, self.keep)
         except BaseException as error:

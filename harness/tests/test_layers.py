@@ -11,7 +11,7 @@ import pytest
 from harness.outline import ROOT
 
 ROWS = (
-    {"stubs", "source", "forge", "model", "wire", "clock"},
+    {"stubs", "source", "forge", "model", "wire", "clock", "tracing"},
     {"kata", "outline", "line", "grids", "answers", "probe", "influence", "worker", "report"},
     {"serve", "judge", "expect", "history", "symptoms", "clarify", "families"},
     {"moves", "attempts", "schedule", "interview", "hints"},

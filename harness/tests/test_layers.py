@@ -11,16 +11,17 @@ import pytest
 from harness.outline import ROOT
 
 ROWS = (
-    {"stubs", "source", "forge", "model", "wire", "clock", "tracing"},
+    {"stubs", "source", "forge", "model", "wire", "markup", "clock", "tracing"},
     {"kata", "outline", "line", "grids", "answers", "probe", "influence", "worker", "report"},
     {"serve", "judge", "expect", "history", "symptoms", "clarify", "families"},
-    {"moves", "attempts", "schedule", "interview", "hints"},
-    {"checks"},
+    {"moves", "attempts", "schedule", "interview", "hints", "pictures"},
+    {"checks", "svg"},
     {"registry", "matching"},
-    {"diagnose", "examples", "plant"},
-    {"grade"},
-    {"practice", "room"},
-    {"mock", "debrief", "scorecard"},
+    {"diagnose", "examples", "recorder"},
+    {"grade", "plant", "stages"},
+    {"practice", "room", "gallery"},
+    {"mock", "debrief", "scorecard", "page"},
+    {"portfolio"},
     {"plugin", "cli"},
     {"__main__"},
 )

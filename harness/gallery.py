@@ -1,0 +1,111 @@
+"""What pictures there are of a submission: its masks, the weights of its attention, and what moves what in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness import moves, probe, recorder, registry
+from harness.judge import Session
+from harness.model import Call, Wrong
+from harness.pictures import Picture, picture
+from harness.wire import Array
+
+TOKENS = 4  # as many as there are without --tokens
+SEED = 4
+
+
+def gallery(name: str, session: Session, tokens: Sequence[str] = ()) -> list[Picture]:
+    """The pictures of a loaded submission, on inputs as long as the tokens; none for a kata without attention."""
+    found = [*masks(name, session, tokens), *influences(name, session, tokens)]
+    session.drain()
+    return found
+
+
+def masks(name: str, session: Session, tokens: Sequence[str] = ()) -> Iterator[Picture]:
+    """The masks that a kata's functions return, each once."""
+    reference, drawn = registry.solution(name).reference(), set[str]()
+    for call in recorder.few(name):
+        if call.function in drawn:
+            continue
+        args = tuple(len(tokens) or TOKENS if type(arg) is int and len(call.args) == 1 else arg for arg in call.args)
+        want = getattr(reference, call.function)(*args)
+        if isinstance(want, np.ndarray) and want.dtype.kind == "b" and want.ndim >= 2:
+            drawn.add(call.function)
+            got = _value(session, Call(call.function, args, call.names))
+            yield _boolean("mask", call.function, got, want, tokens)
+
+
+def _boolean(kind: Any, title: str, got: Any, want: Array, tokens: Sequence[str]) -> Picture:
+    """A picture of the first matrix of a mask. One of 0 and 1 is looked at as a mask that it is."""
+    yours = got if isinstance(got, np.ndarray) and got.shape == want.shape and got.dtype.kind in "biuf" else None
+    note = "" if yours is not None else f"yours {_kind_of(got)}, should be a mask of shape {want.shape}"
+    first = (0,) * (want.ndim - 2)
+    if yours is not None and yours.dtype.kind != "b":
+        note = f"yours is of dtype {yours.dtype}, should be bool; drawn is where it is not 0"
+        yours = yours != 0
+    return picture(kind, title, None if yours is None else yours[first], want[first], tokens, note=note)
+
+
+def influences(name: str, session: Session, tokens: Sequence[str] = ()) -> Iterator[Picture]:
+    """What rows of an attention kata's result move when one row of an input is replaced, an input each."""
+    call = example(name, len(tokens) or TOKENS)
+    if call is None:
+        return
+    reference = recorder.Recorder(name)
+    for number, (arg, label) in enumerate(zip(call.args, call.names, strict=False)):
+        if not (isinstance(arg, np.ndarray) and arg.ndim == 3):
+            continue
+        right = getattr(registry.solution(name).reference(), call.function)
+        want, got = (_moved(source, call, right, number) for source in (reference, session))
+        assert isinstance(want, np.ndarray)
+        axes, columns = ("output row", f"{label} row"), tokens if label == "x" else ()
+        title, note = f"which rows of {call.function} move with {label}", got if isinstance(got, str) else ""
+        yours = None if isinstance(got, str) else got
+        yield picture("influence", title, yours, want, tokens, columns, axes, note)
+
+
+def _moved(source: Any, call: Call, right: Any, number: int) -> Array | str:
+    """The map, or why there is none."""
+    rng = probe.generator(SEED, call.function)
+    try:
+        return moves.moves(getattr(source, call.function), right, call.args, number, rng, over=(0, 2)).map
+    except Wrong as wrong:
+        return f"not drawn: {wrong.says}"
+
+
+def example(name: str, length: int) -> Call | None:
+    """An ordinary call of an attention kata with B = 1 and T = `length`; None for a kata without attention.
+
+    A call is taken that has several heads and leaves nothing out, such as a padding.
+    """
+    attends = any(
+        "(B, H, T, " in shape and shape.endswith(("T)", "S)")) for shape in registry.kata(name).shapes.values()
+    )
+    calls = [call for call in recorder.few(name) if attends and _several_heads(call)]
+    if not calls:
+        return None
+    call = max(calls, key=lambda call: sum(arg is not None for arg in call.args))
+    rng = probe.generator(SEED, name)
+    args = [arg[:1] if isinstance(arg, np.ndarray) and arg.ndim > 1 else arg for arg in call.args]
+    args[0] = probe.normal(rng, 1, length, args[0].shape[-1])
+    return Call(call.function, tuple(args), call.names)
+
+
+def _several_heads(call: Call) -> bool:
+    x = call.args[0] if call.args else None
+    heads = [arg for arg in call.args if type(arg) is int]
+    return isinstance(x, np.ndarray) and x.ndim == 3 and bool(heads) and min(heads) > 1
+
+
+def _value(session: Session, call: Call) -> Any:
+    [answer] = session.ask([call])
+    return answer.raised if answer.raised else answer.value
+
+
+def _kind_of(got: Any) -> str:
+    if isinstance(got, np.ndarray):
+        return f"is {got.shape} of {got.dtype}"
+    return str(got) if hasattr(got, "fatal") else f"is of type {type(got).__name__}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import doctest
 import random
 import re
@@ -17,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect, probe, registry, stubs
+from harness import expect, registry, stubs
 from harness.kata import Form
-from harness.model import Answer, Call, Submission
+from harness.recorder import arrays, called, few
 from harness.wire import Array
 
 Pick = tuple[str, int]
@@ -27,7 +26,6 @@ Picks = tuple[Pick, ...]
 Values = list[list[Array]]
 
 MOST = 4
-SMALL, LARGE, OF_EACH = 600, 100.0, 3
 # What would say 'here': dead code, an import inside a line, chance, casts there and back, terms that do nothing.
 GIVEAWAY = re.compile(r"\bif (False|True)|\bpass\b|import|\bdef |random|\b0 \*|[+-] 0\b(?!\.)|1e-\d\d|astype\(.*astype")
 # Names that say what a line is meant to do, which a patched line may not do. A name in -ed becomes h.
@@ -113,40 +111,6 @@ def _form(name: str, picks: Sequence[Pick]) -> Form:
     return tuple(patch for which, number in sorted(picks) for patch in forms[which][number])
 
 
-class _Recorder(Submission):
-    """The reference as a submission in this process; it keeps the calls that checks make."""
-
-    def __init__(self, name: str) -> None:
-        self.signatures, self.calls = registry.wanted(name), list[Call]()
-        self._reference = registry.solution(name).reference()
-
-    def ask(self, calls: Sequence[Call]) -> list[Answer]:
-        answers = [Answer(_called(self._reference, call)) for call in calls]
-        self.calls += calls
-        return answers
-
-
-def _called(functions: Any, call: Call) -> Any:
-    return getattr(functions, call.function)(*copy.deepcopy(call.args))
-
-
-@cache
-def _calls(name: str) -> tuple[Call, ...]:
-    """Ordinary small calls, a few of each core check."""
-    found: list[Call] = []
-    for check in (check for check in registry.kata(name).checks if check.level == "core"):
-        recorder, reference = _Recorder(name), registry.solution(name).reference()
-        with suppress(Exception):  # a check of what the judge alone can see, or of what must raise
-            check.function(recorder, reference, probe.generator(0, name, check.name))
-        found += [call for call in recorder.calls if _ordinary(call)][:OF_EACH]
-    return tuple(found)
-
-
-def _ordinary(call: Call) -> bool:
-    arrays = _arrays(call.args)
-    return sum(a.size for a in arrays) <= SMALL and all(not (np.isfinite(a) & (abs(a) > LARGE)).any() for a in arrays)
-
-
 @cache
 def _values(name: str, mixture: frozenset[Pick]) -> Values:
     """What code with these mistakes gives for the prompt's examples and for ordinary calls."""
@@ -158,22 +122,14 @@ def _values(name: str, mixture: frozenset[Pick]) -> Values:
                 values.append(_value(eval, example.source, scope))
             else:
                 exec(example.source, scope)
-        return values + [_value(_called, functions, call) for call in _calls(name)]
+        return values + [_value(called, functions, call) for call in few(name)]
 
 
 def _value(function: Callable[..., Any], *args: Any) -> list[Array]:
     """The arrays in a result; none when it raises."""
     with suppress(Exception):
-        return _arrays(function(*args))
+        return arrays(function(*args))
     return []
-
-
-def _arrays(value: Any) -> list[Array]:
-    """The arrays and numbers in a value, in order."""
-    if isinstance(value, np.ndarray | np.generic | bool | int | float):
-        return [np.asarray(value)]
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
-    return [array for item in inside for array in _arrays(item)]
 
 
 def _works(got: Values, right: Values) -> bool:

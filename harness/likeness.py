@@ -28,6 +28,12 @@ def same(got: Array, want: Array) -> bool:
     return any(_equal(*pair) for pairs in (forwards, backwards) for pair in pairs)
 
 
+def arranged(got: Array, want: Array) -> Array:
+    """What is the same up to its layout, in the shape of the other."""
+    fits = (turned.reshape(want.shape) for turned in _turned(np.squeeze(got), np.squeeze(want).shape))
+    return next((turned for turned in fits if _equal(turned, want)), want)
+
+
 def _turned(array: Array, shape: tuple[int, ...]) -> Iterator[Array]:
     """The array with its axes in each order in which neighbours merge into `shape`."""
     ends, last = set(accumulate(shape, mul)), array.ndim - 1

@@ -1,0 +1,168 @@
+"""The named stages of a kata's computation, from the solution's own trace: a kata needs to declare none."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harness import expect, recorder, registry, stagewords, wire
+from harness.model import Call, Traced
+from harness.tracing import Tracer
+from harness.wire import Array
+
+
+class Stage(NamedTuple):
+    """One intermediate of the solution; `leaves` are the numbers of the inputs that it depends on."""
+
+    name: str
+    function: str
+    variable: str
+    line: int
+    value: Array
+    leaves: frozenset[int]
+
+
+class Course(NamedTuple):
+    """The solution's way from the inputs of one call to the answer, which is the last stage, 'output'."""
+
+    call: Call
+    inputs: dict[str, Array]
+    stages: tuple[Stage, ...]
+    answer: Any
+    sizes: dict[str, int]
+
+
+@cache
+def calls(name: str) -> tuple[Call, ...]:
+    """One call of each function of a kata under which its stages differ most: from those of its own core checks."""
+    each = [call for some in recorder.recorded(name) for call in some if _crosses(call)]
+    found = []
+    for function in registry.kata(name).functions:
+        mine = [call for call in each if call.function == function]
+        if mine:
+            found.append(max(mine, key=lambda call: _telling(name, call)))
+    return tuple(found)
+
+
+def _crosses(call: Call) -> bool:
+    try:
+        return bool(wire.pack(call.args))
+    except TypeError:
+        return False
+
+
+def _telling(name: str, call: Call) -> tuple[int, ...]:
+    """How much a call tells apart: its stages, then the lengths of the axes; of equals the small ones."""
+    _, traced = _run(name, call)
+    varied = {(t.function, t.variable, t.line) for t in traced if t.value.size > 1 and np.ptp(t.value * 1.0) != 0}
+    lengths = [n for array in recorder.arrays(call.args) for n in array.shape if n > 1]
+    whole = [int(a) for a in recorder.arrays(call.args) if a.ndim == 0 and a > 1]
+    sizes = set(lengths) | set(whole)
+    return len(varied), len(sizes), -sum(a.size for a in recorder.arrays(call.args))
+
+
+@cache
+def _code(name: str) -> Any:
+    return compile(registry.solution(name).source, f"<{name}>", "exec")
+
+
+def _run(name: str, call: Call) -> tuple[Any, tuple[Traced, ...]]:
+    """The solution's answer and trace."""
+    scope: dict[str, Any] = {"__name__": f"solutions.{name}"}
+    exec(_code(name), scope)
+    tracer = Tracer(f"<{name}>")
+    with np.errstate(all="ignore"):
+        value = tracer.call(scope[call.function], copy.deepcopy(call.args))
+    return value, tuple(Traced(*found) for found in tracer.found)
+
+
+def course(name: str, call: Call) -> Course:
+    """The solution's stages for a call, from its trace."""
+    answer, traced = _run(name, call)
+    inputs = _inputs(call)
+    kept = [t for t in traced if _is_stage(name, t) and not any(_equal(t.value, a) for a in inputs.values())]
+    groups: list[list[Traced]] = []
+    for one in kept:
+        group = next((g for g in groups if _equal(g[0].value, one.value)), None)
+        if group is None:
+            groups.append([one])
+        else:
+            group.append(one)
+    depends = _dependencies(name, call, traced)
+    stages: list[Stage] = []
+    for group in groups:
+        last = isinstance(answer, np.ndarray) and _equal(group[0].value, answer)
+        best = min(group, key=lambda t: stagewords.rank(t, registry.kata(name).functions))
+        word = "output" if last else stagewords.word(best, call.names, [s.name for s in stages], group[0].value)
+        leaves = next(d for d, t in zip(depends, traced, strict=True) if t is group[0])
+        stages.append(Stage(word, best.function, best.variable, best.line, group[0].value, leaves))
+    stages.sort(key=lambda stage: stage.name == "output")
+    return Course(call, inputs, tuple(stages), answer, _sizes(name, traced))
+
+
+@cache
+def _details(name: str) -> frozenset[str]:
+    """The functions that call no other function of the file and are not asked for: their variables are no stages."""
+    functions = [n for n in ast.parse(registry.solution(name).source).body if isinstance(n, ast.FunctionDef)]
+    names = {function.name for function in functions}
+    inner = {f.name for f in functions if not names & {n.id for n in ast.walk(f) if isinstance(n, ast.Name)}}
+    return frozenset(inner - set(registry.kata(name).functions))
+
+
+def _is_stage(name: str, one: Traced) -> bool:
+    counts = one.value.dtype.kind in "bf" and one.value.size > 1 and np.ptp(one.value * 1.0) != 0
+    return bool(counts) and (one.variable == "return" or one.function not in _details(name))
+
+
+def _equal(one: Array, other: Array) -> bool:
+    return one.shape == other.shape and one.dtype.kind == other.dtype.kind and not expect.differs(one, other).any()
+
+
+def _inputs(call: Call) -> dict[str, Array]:
+    """The arrays among the arguments, also inside dicts, by name."""
+    found: dict[str, Array] = {}
+    for name, value in zip(call.names, call.args, strict=False):
+        items = value.items() if isinstance(value, dict) else [(name, value)]
+        found |= {str(key): item for key, item in items if isinstance(item, np.ndarray)}
+    return found
+
+
+def _dependencies(name: str, call: Call, traced: Sequence[Traced]) -> list[frozenset[int]]:
+    """For each traced value the inputs that move it: each float input is replaced in its turn."""
+    moved: list[set[int]] = [set() for _ in traced]
+    count = sum(a.dtype.kind == "f" for a in _inputs(call).values())
+    for number in range(count):
+        _, other = _run(name, Call(call.function, _replaced(call.args, number), call.names))
+        for mine, one, two in zip(moved, traced, other, strict=False):
+            if not _equal(one.value, two.value):
+                mine.add(number)
+    return [frozenset(mine) for mine in moved]
+
+
+def _replaced(args: tuple[Any, ...], number: int) -> tuple[Any, ...]:
+    """The arguments with the entries of one float array in another order, and none where they were."""
+    seen = iter(range(1 << 30))
+
+    def change(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: change(item) for key, item in value.items()}
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and next(seen) == number:
+            return np.random.default_rng(0).permutation(value.ravel()).reshape(value.shape) * 1.25
+        return value
+
+    return tuple(map(change, args))
+
+
+def _sizes(name: str, traced: Sequence[Traced]) -> dict[str, int]:
+    """What each letter of the kata's declared shapes stands for in this call."""
+    found: dict[str, int] = {}
+    for variable, text in registry.kata(name).shapes.items():
+        letters = stagewords.split(text)
+        shape = next((t.value.shape for t in traced if t.variable == variable and t.value.ndim == len(letters)), ())
+        found |= {letter: n for letter, n in zip(letters, shape, strict=False) if not letter.isdigit()}
+    return found

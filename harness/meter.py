@@ -1,72 +1,90 @@
 """What one call does inside the worker: its memory and its lines. The text of this file is appended to a submission.
 
-So it is never imported, stands alone, and defines one name. The numbers are those of the person's own lines.
+So the kit never imports it, it stands alone, and it defines one name. Its numbers are of the person's own lines.
 """
 
 
-def kata_meter(path, last, watch, function, *args):  # type: ignore[no-untyped-def]  # noqa: C901
-    """Run a call of a function of the file `path`, whose own lines end at `last`.
+class KataMeter:
+    """Runs one call of a function of the file `path`, whose own lines end at `last`.
 
     Without `watch`: the peak of what was allocated on top of what was there before the call, in all and by line, and
     how often each line ran. With `watch`, which itself keeps arrays alive: the largest array that a variable held, the
-    line that first had a float64 array or scalar, and the arguments whose memory the answer shares.
+    line that first had something of float64, and the numbers of the arguments whose memory the answer shares.
     """
+
     import sys
     import tracemalloc
 
     import numpy
 
-    counts, peaks, seen = {}, {}, {"line": 0, "level": 0, "wide": 0, "largest": None}
+    def __init__(self, path: str, last: int, watch: bool) -> None:
+        self.path, self.last, self.watch = path, last, watch
+        self.counts: dict[int, int] = {}
+        self.peaks: dict[int, int] = {}
+        self.line = self.level = self.start = self.peak = self.wide = 0
+        self.largest: list[object] = ["", [], 0, 0]
 
-    def settle(line):  # type: ignore[no-untyped-def]
-        level, peak = tracemalloc.get_traced_memory()
-        before = seen["line"]
-        if before:
-            peaks[before] = max(peaks.get(before, (0, 0)), (peak, peak - seen["level"]))
-        tracemalloc.reset_peak()
-        seen["line"], seen["level"] = line, level
+    def run(self, function: str, args: tuple[object, ...]) -> dict[str, object]:
+        """What was measured, as plain values."""
+        call = globals()[function]
+        self.tracemalloc.start()
+        self.level = self.start = self.tracemalloc.get_traced_memory()[0]
+        self.sys.settrace(self.trace)
+        try:
+            answer = call(*args)
+        finally:
+            self.sys.settrace(None)
+            self.settle(0)
+            self.tracemalloc.stop()
+        array = self.numpy.ndarray
+        arrays = {n: value for n, value in enumerate(args) if isinstance(value, array) and isinstance(answer, array)}
+        return {
+            "peak": self.peak - self.start,
+            "peaks": [[line, rise] for line, rise in sorted(self.peaks.items())],
+            "counts": [[line, count] for line, count in sorted(self.counts.items())],
+            "largest": self.largest,
+            "wide": self.wide,
+            "shares": [n for n, value in arrays.items() if self.numpy.may_share_memory(answer, value)],
+        }
 
-    def look(frame, value):  # type: ignore[no-untyped-def]
-        for name, held in [*frame.f_locals.items(), ("", value)]:
-            if isinstance(held, numpy.ndarray | numpy.generic) and held.dtype == numpy.float64 and not seen["wide"]:
-                seen["wide"] = seen["line"]
-            if name and type(held) is numpy.ndarray and held.flags.owndata:
-                if seen["largest"] is None or held.nbytes > seen["largest"][2]:
-                    seen["largest"] = [name, list(held.shape), held.nbytes, seen["line"]]
-        seen["line"] = frame.f_lineno
-
-    def trace(frame, event, value):  # type: ignore[no-untyped-def]
-        code = frame.f_code
-        if code.co_filename != path or code.co_firstlineno > last:
+    def trace(self, frame, event, value):  # type: ignore[no-untyped-def]  # as sys.settrace calls it
+        """Follow the lines of the person's file, and no others."""
+        if not self.own(frame):
             return None
         if event == "line":
-            counts[frame.f_lineno] = counts.get(frame.f_lineno, 0) + 1
-        back = frame.f_back if event == "return" else None
-        if watch:
-            look(frame, value if event == "return" else None)
-        if not watch or back is not None:
-            ours = back is not None and back.f_code.co_filename == path and back.f_code.co_firstlineno <= last
-            settle(back.f_lineno if ours else frame.f_lineno)
-        return trace
+            self.counts[frame.f_lineno] = self.counts.get(frame.f_lineno, 0) + 1
+        if self.watch:
+            self.look(frame, value if event == "return" else None)
+        back = frame.f_back if event == "return" else frame
+        if self.own(back):
+            self.settle(back.f_lineno)
+        return self.trace
 
-    run = globals()[function]
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    sys.settrace(trace)
-    try:
-        answer = run(*args)
-    finally:
-        sys.settrace(None)
-        settle(0)
-        tracemalloc.stop()
-    arrays = [value for value in args if type(value) is numpy.ndarray]
-    shares = [n for n, value in enumerate(args) if value is not answer and any(value is a for a in arrays)]
-    shares = [n for n in shares if isinstance(answer, numpy.ndarray) and numpy.may_share_memory(answer, args[n])]
-    return {
-        "peak": max([peak - before for peak, _ in peaks.values()], default=0),
-        "peaks": [[line, rise] for line, (_, rise) in sorted(peaks.items())],
-        "counts": [[line, count] for line, count in sorted(counts.items())],
-        "largest": seen["largest"],
-        "wide": seen["wide"],
-        "shares": shares,
-    }
+    def own(self, frame) -> bool:  # type: ignore[no-untyped-def]
+        """Whether a frame is of the person's code."""
+        code = frame.f_code
+        return bool(code.co_filename == self.path and code.co_firstlineno <= self.last)
+
+    def settle(self, line: int) -> None:
+        """Put what was allocated since the last event down to the line that ran."""
+        level, peak = self.tracemalloc.get_traced_memory()
+        if self.line:
+            self.peaks[self.line] = max(self.peaks.get(self.line, 0), peak - self.level)
+            self.peak = max(self.peak, peak)
+        self.tracemalloc.reset_peak()
+        self.line, self.level = line, level
+
+    def look(self, frame, value) -> None:  # type: ignore[no-untyped-def]
+        """Look through what the variables of a frame hold, and what it returns."""
+        for name, held in [*frame.f_locals.items(), ("", value)]:
+            if not isinstance(held, self.numpy.ndarray | self.numpy.generic):
+                continue
+            if held.dtype == self.numpy.float64 and not self.wide:
+                self.wide = self.line
+            if name and type(held) is self.numpy.ndarray and held.flags.owndata and held.nbytes > self.largest[2]:  # type: ignore[operator]
+                self.largest = [name, list(held.shape), held.nbytes, self.line]
+
+
+def kata_meter(path: str, last: int, watch: bool, function: str, *args: object) -> dict[str, object]:
+    """Measure one call."""
+    return KataMeter(path, last, watch).run(function, args)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from harness.model import Answer, Call, Raised, Submission, Wrong
 from harness.wire import Array
 
 WIDTH = 64
+DEFAULT_HEADS = 4
 SHORTEST, LONGEST = 32, 512
 Path = tuple[Any, ...]
 Axis = tuple[Path, int]
@@ -79,6 +80,28 @@ def leaves(value: Any, path: Path = ()) -> Iterator[Leaf]:
             yield from leaves(item, (*path, index))
 
 
+def mapped(value: Any, change: Callable[[Path, Array], Array], path: Path = ()) -> Any:
+    """The same value with its arrays exchanged, also inside tuples, lists and dicts."""
+    if isinstance(value, np.ndarray):
+        return change(path, value)
+    if isinstance(value, Mapping):
+        return {key: mapped(item, change, (*path, key)) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(mapped(item, change, (*path, n)) for n, item in enumerate(value))
+    return copy.deepcopy(value)
+
+
+def narrowed(call: Call) -> Call:
+    """The same call with its float arrays in float32."""
+    args = mapped(call.args, lambda _, a: a.astype(np.float32) if a.dtype.kind == "f" else a)
+    return Call(call.function, args, call.names)
+
+
+def has_floats(call: Call) -> bool:
+    """Whether a call takes a float array."""
+    return any(value.dtype.kind == "f" for _, value in leaves(call.args))
+
+
 class Sizes:
     """One function of a kata at any size."""
 
@@ -91,7 +114,9 @@ class Sizes:
         self._class = _classes(self._alike)
         self._length = [n for n, v in zip(self.base.names, self.base.args, strict=False) if n == "length"]
         arrays = list(leaves(self.base.args))
-        self._sizes = {self._class[path, axis]: n for path, value in arrays for axis, n in enumerate(value.shape)}
+        self._sizes: dict[int, int] = {
+            self._class[path, axis]: n for path, value in arrays for axis, n in enumerate(value.shape)
+        }
         self.tokens = self._named(arrays, self._token_axes)
         self.batch = self._named(arrays[:1], lambda _, a: [0] if a.ndim >= 2 + (a.dtype.kind == "f") else [])
         self.heads = self._named(arrays, lambda _, a: [1] if a.ndim == 4 and a.dtype.kind == "f" else [])
@@ -103,16 +128,23 @@ class Sizes:
         """Whether the function takes tokens at all."""
         return bool(self.tokens or self._length)
 
-    def call(self, tokens: int = 5, heads: int = 0, batch: int = 0, wide: bool = True) -> Call | None:
+    def call(self, tokens: int = 5, heads: int = 0, batch: int = 0) -> Call | None:
         """A drawn call of that many tokens (and heads, and sequences); None when the solution does not take it."""
-        sizes = {c: self._size(c, tokens, heads, batch, wide) for c in self._sizes}
-        rest = [c for c in sizes if c not in self.tokens | self.batch | self.heads and sizes[c] < tokens]
-        for longer in [None, *rest]:
-            grown = sizes if longer is None else sizes | {longer: tokens}
-            call = self._drawn(grown, tokens, heads)
-            if self._accepts(call):
-                return call
-        return None
+        heads = heads or (DEFAULT_HEADS if "heads" in self.base.names else 0)
+        sizes = {c: self._size(c, tokens, heads, batch, True) for c in self._sizes}
+        sizes |= {c: max(sizes[c], tokens) for c in self._tables}
+        call = self._drawn(sizes, tokens, heads)
+        return call if tokens > SHORTEST or self._accepts(call) else None
+
+    @cached_property
+    def _tables(self) -> set[int]:
+        """The classes that must be as long as there are tokens: found on a call of many tokens, all else small."""
+        tokens = 2 * max(self._sizes.values(), default=1)
+        sizes = {c: self._size(c, tokens, 0, 0, False) for c in self._sizes}
+        if self._accepts(self._drawn(sizes, tokens, 0)):
+            return set()
+        rest = set(sizes) - self.tokens - self.batch - self.heads
+        return {c for c in rest if self._accepts(self._drawn(sizes | {c: tokens}, tokens, 0))}
 
     def _size(self, c: int, tokens: int, heads: int, batch: int, wide: bool) -> int:
         if c in self.tokens:
@@ -125,31 +157,26 @@ class Sizes:
 
     def _wider(self, heads: int) -> int:
         """One factor for all widths, so that what divided before still divides; with new heads, these divide too."""
-        first = next((a for _, a in leaves(self.base.args) if a.dtype.kind == "f"), np.ones(WIDTH))
-        factor = max(1, round(WIDTH / first.shape[-1]))
-        return heads * max(1, round(factor / heads)) if heads and "heads" in self.base.names else factor
+        widths = [int(value.shape[-1]) for _, value in leaves(self.base.args) if value.dtype.kind == "f"]
+        factor = max(1, round(WIDTH / widths[0])) if widths else 1
+        return heads * max(1, round(factor / heads)) if "heads" in self.base.names and heads else factor
 
     def _drawn(self, sizes: dict[int, int], tokens: int, heads: int) -> Call:
         rng = np.random.default_rng(tokens)
-        args = []
+
+        def redrawn(path: Path, value: Array) -> Array:
+            shape = [sizes[self._class[path, axis]] if n > 1 else n for axis, n in enumerate(value.shape)]
+            return _draw(value, tuple(shape), rng)
+
+        args: list[Any] = []
         for index, (name, value) in enumerate(zip(self.base.names, self.base.args, strict=False)):
             if name == "length":
                 args.append(tokens)
             elif name == "heads" and heads:
                 args.append(heads)
             else:
-                args.append(self._redrawn(value, (index,), sizes, rng))
+                args.append(mapped(value, redrawn, (index,)))
         return Call(self.base.function, tuple(args), self.base.names)
-
-    def _redrawn(self, value: Any, path: Path, sizes: dict[int, int], rng: np.random.Generator) -> Any:
-        if isinstance(value, np.ndarray):
-            shape = [sizes[self._class[path, axis]] if n > 1 else n for axis, n in enumerate(value.shape)]
-            return _draw(value, tuple(shape), rng)
-        if isinstance(value, Mapping):
-            return {key: self._redrawn(item, (*path, key), sizes, rng) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return type(value)(self._redrawn(item, (*path, n), sizes, rng) for n, item in enumerate(value))
-        return copy.deepcopy(value)
 
     def _accepts(self, call: Call) -> bool:
         try:

@@ -7,19 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from harness import moves, probe, recorder, registry
+from harness import expect, moves, probe, recorder, registry, stages
 from harness.judge import Session
 from harness.model import Call, Wrong
 from harness.pictures import Picture, picture
 from harness.wire import Array
 
+
+class NoSuch(Exception):
+    """A head or a layer that there is not; the text says which there are."""
+
+
 TOKENS = 4  # as many as there are without --tokens
 SEED = 4
 
 
-def gallery(name: str, session: Session, tokens: Sequence[str] = ()) -> list[Picture]:
+def gallery(name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None) -> list[Picture]:
     """The pictures of a loaded submission, on inputs as long as the tokens; none for a kata without attention."""
-    found = [*masks(name, session, tokens), *influences(name, session, tokens)]
+    found = [*masks(name, session, tokens), *weights(name, session, tokens, head), *influences(name, session, tokens)]
     session.drain()
     return found
 
@@ -47,6 +52,31 @@ def _boolean(kind: Any, title: str, got: Any, want: Array, tokens: Sequence[str]
         note = f"yours is of dtype {yours.dtype}, should be bool; drawn is where it is not 0"
         yours = yours != 0
     return picture(kind, title, None if yours is None else yours[first], want[first], tokens, note=note)
+
+
+def weights(name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None) -> Iterator[Picture]:
+    """The attention weights of each head, or of one, as the variables of the person's file held them in one call."""
+    call = example(name, len(tokens) or TOKENS)
+    yours, want = stages.attention(name, session, call) if call else (None, None)
+    if call is None or want is None:
+        return
+    if head is not None and not 0 <= head < want.shape[1]:
+        raise NoSuch(f"there is no head {head}: {name} is shown with {want.shape[1]} heads, 0 to {want.shape[1] - 1}")
+    yours = _divided(yours, [t.value for t in stages.trace(session, call)]) if yours is not None else None
+    note = "" if yours is not None else "no variable of yours held the weights, so only what they should be is drawn"
+    columns = tokens if want.shape[-2] == want.shape[-1] and len(call.args) == 3 else ()
+    for h in range(want.shape[1]) if head is None else [head]:
+        mine = None if yours is None else yours[0, h]
+        names = columns or [str(n) for n in range(want.shape[-1])]
+        yield picture("weights", f"attention weights of head {h}", mine, want[0, h], tokens, names, note=note)
+
+
+def _divided(weights: Array, held: Sequence[Array]) -> Array:
+    """The weights after their division by the sum, where a variable held them before it."""
+    with np.errstate(all="ignore"):
+        whole = weights / weights.sum(axis=-1, keepdims=True)
+    same = (a for a in held if a.shape == whole.shape and a.dtype.kind == "f" and not expect.differs(a, whole).any())
+    return next(same, weights)
 
 
 def influences(name: str, session: Session, tokens: Sequence[str] = ()) -> Iterator[Picture]:

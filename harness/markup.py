@@ -7,7 +7,7 @@ import unicodedata
 
 LONGEST_LINE = 400
 MOST_LINES = 500
-VOID = {"meta", "br", "rect", "line", "circle", "path"}
+VOID = {"meta", "rect", "line", "circle", "path"}
 BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -42,7 +42,7 @@ def _visible(c: str) -> str:
     return f"\\u{ord(c):04x}" if hidden else c
 
 
-def tag(name: str, *children: object, **attributes: object) -> Html:
+def tag(element: str, /, *children: object, **attributes: object) -> Html:
     """An element. A child or an attribute's value is escaped unless it is Html; None and False are left out.
 
     `class_` is class, and `aria_label` is aria-label.
@@ -50,9 +50,9 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
     words = "".join(
         _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
-    if name in VOID:
-        return Html(f"<{name}{words}>" if name in ("meta", "br") else f"<{name}{words}/>")
-    return Html(f"<{name}{words}>{join(*children)}</{name}>")
+    if element in VOID:
+        return Html(f"<{element}{words}>" if element == "meta" else f"<{element}{words}/>")
+    return Html(f"<{element}{words}>{join(*children)}</{element}>")
 
 
 def _attribute(key: str, value: object) -> str:

@@ -7,11 +7,14 @@ import json
 import random
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import outline
 from harness.cli.common import Commands, Parser, Usage, command, not_saved, pick
 from harness.history import History
+
+if TYPE_CHECKING:
+    from harness.mock import Mock
 
 VERBS = ("resume", "status", "run", "ask", "assume", "hint", "submit", "next", "stop")
 LONGEST = 600.0
@@ -69,10 +72,16 @@ def _add_debrief(commands: Commands) -> None:
         "debrief",
         _debrief,
         "the debrief of an interview once more",
-        ("kata debrief            the last one", "kata debrief 3 --json   one of them, as data"),
+        (
+            "kata debrief                    the last one",
+            "kata debrief 3 --json           one of them, as data",
+            "kata debrief --html mock.html   as a page, with what you wrote beside the solution",
+        ),
     )
     told.add_argument("id", nargs="?", type=int, metavar="ID", help="the interview's number (default: the last)")
-    told.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    how = told.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    how.add_argument("--html", metavar="PATH", help="write it as a page to this file")
 
 
 def _mock(options: argparse.Namespace) -> int:
@@ -213,9 +222,21 @@ def _debrief(options: argparse.Namespace) -> int:
         if not every[number].ended and room.left > 0:
             raise Usage(f"interview {number} is running, {clocked(room.left)} left: `kata mock resume`")
         debrief.finish(room, "time")
+        if options.html is not None:
+            _page(room, options.html)
+            return 0
         whole = debrief.document(room)
         print(json.dumps(whole, indent=2) if options.json else scorecard.text(whole))
     finally:
         room.close()
         not_saved(history)
     return 0
+
+
+def _page(room: Mock, path: str) -> None:
+    from pathlib import Path
+
+    from harness import page, portfolio
+    from harness.cli.report import save
+
+    save(page.interview(portfolio.interview(room)), Path(path))

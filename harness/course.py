@@ -17,7 +17,10 @@ from harness.wire import Array
 
 
 class Stage(NamedTuple):
-    """One intermediate of the solution; `leaves` are the numbers of the inputs that it depends on."""
+    """One intermediate of the solution.
+
+    `leaves` are the numbers of the inputs that it depends on, `known` the field's word for its variable, or ''.
+    """
 
     name: str
     function: str
@@ -25,6 +28,7 @@ class Stage(NamedTuple):
     line: int
     value: Array
     leaves: frozenset[int]
+    known: str = ""
 
 
 class Course(NamedTuple):
@@ -60,10 +64,9 @@ def _telling(name: str, call: Call) -> tuple[int, ...]:
     """How much a call tells apart: its stages, then the lengths of the axes; of equals the small ones."""
     _, traced = _run(name, call)
     varied = {(t.function, t.variable, t.line) for t in traced if t.value.size > 1 and np.ptp(t.value * 1.0) != 0}
-    lengths = [n for array in recorder.arrays(call.args) for n in array.shape if n > 1]
-    whole = [int(a) for a in recorder.arrays(call.args) if a.ndim == 0 and a > 1]
-    sizes = set(lengths) | set(whole)
-    return len(varied), len(sizes), -sum(a.size for a in recorder.arrays(call.args))
+    given = recorder.arrays(call.args)
+    lengths = [*(n for a in given for n in a.shape), *_sizes(name, traced).values()]
+    return all(n > 1 for n in lengths), len(varied), len(set(lengths)), -sum(a.size for a in given)
 
 
 @cache
@@ -100,7 +103,9 @@ def course(name: str, call: Call) -> Course:
         best = min(group, key=lambda t: stagewords.rank(t, registry.kata(name).functions))
         word = "output" if last else stagewords.word(best, call.names, [s.name for s in stages], group[0].value)
         leaves = next(d for d, t in zip(depends, traced, strict=True) if t is group[0])
-        stages.append(Stage(word, best.function, best.variable, best.line, group[0].value, leaves))
+        stages.append(
+            Stage(word, best.function, best.variable, best.line, group[0].value, leaves, stagewords.known(best))
+        )
     stages.sort(key=lambda stage: stage.name == "output")
     return Course(call, inputs, tuple(stages), answer, _sizes(name, traced))
 
@@ -163,6 +168,10 @@ def _sizes(name: str, traced: Sequence[Traced]) -> dict[str, int]:
     found: dict[str, int] = {}
     for variable, text in registry.kata(name).shapes.items():
         letters = stagewords.split(text)
-        shape = next((t.value.shape for t in traced if t.variable == variable and t.value.ndim == len(letters)), ())
-        found |= {letter: n for letter, n in zip(letters, shape, strict=False) if not letter.isdigit()}
+        shapes = [t.value.shape for t in traced if t.variable == variable and t.value.ndim == len(letters)]
+        for letter, size in zip(letters, shapes[-1] if shapes else (), strict=False):
+            if not letter.isdigit():
+                found.setdefault(letter, size)
+    if {"H", "dh"} <= set(found):
+        found.setdefault("d", found["H"] * found["dh"])
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import accumulate, permutations
+from itertools import accumulate, combinations, permutations
 from operator import mul
 
 import numpy as np
@@ -68,17 +68,19 @@ def near(got: Array, want: Array) -> bool:
 
 def how(got: Array, want: Array, sizes: Mapping[str, int]) -> str:
     """By what an array differs from the one that it should be, measured; '' when nothing simple tells."""
-    got, want = np.squeeze(got), np.squeeze(want)
     if got.size != want.size:
-        return ""
+        return f"the shape is {got.shape}, should be {want.shape}"
+    if got.dtype.kind != want.dtype.kind:
+        return f"the dtype is {got.dtype}, should be {want.dtype}"
+    got, want = np.squeeze(got), np.squeeze(want)
     if got.shape == want.shape:
         for measure in (_nan, _mask, _sums, _turned_round):
             if words := measure(got, want):
                 return words
-        if words := _ratio(got, want, sizes):
+        if words := _ratio(got, want, sizes) or _norm(got, want) or _little(got, want):
             return words
     if got.dtype == want.dtype and near(np.sort(got, axis=None), np.sort(want, axis=None)):
-        return "they are the right numbers in another order"
+        return "the right numbers in another order"
     return ""
 
 
@@ -117,7 +119,8 @@ def _sums(got: Array, want: Array) -> str:
     floats = want.dtype.kind == got.dtype.kind == "f" and want.ndim > 1
     if not floats or not (want >= 0).all() or not _ones(want.sum(axis=-1)) or _ones(got.sum(axis=-1)):
         return ""
-    if _ones(got.sum(axis=-2)):
+    columns = got.sum(axis=-2)
+    if _ones(columns[columns != 0]):  # a column that is blocked throughout is 0
         return "the softmax runs over the queries: columns sum to 1, rows do not"
     return "the rows do not sum to 1"
 
@@ -128,7 +131,7 @@ def _ones(sums: Array) -> bool:
 
 def _turned_round(got: Array, want: Array) -> str:
     turned = want.ndim > 1 and want.shape[-1] == want.shape[-2] and near(got, want.swapaxes(-1, -2))
-    return "they are the transpose" if turned else ""
+    return "the transpose of what it should be" if turned else ""
 
 
 def _ratio(got: Array, want: Array, sizes: Mapping[str, int]) -> str:
@@ -136,11 +139,12 @@ def _ratio(got: Array, want: Array, sizes: Mapping[str, int]) -> str:
     factor = scale(got, want)
     if factor is None:
         return ""
-    roots = {f"sqrt({letter})": size**0.5 for letter, size in sizes.items() if size > 1}
-    known = {**roots, **{letter: float(size) for letter, size in sizes.items() if size > 1}}
-    words = [word for word, size in known.items() if min(abs(factor / size - 1), abs(factor * size - 1)) < 1e-6]
-    named = f", where {words[0]} is {known[words[0]]:.4g}" if words else ""
-    return f"they are {factor:.4g} times what they should be{named}"
+    known: dict[str, float] = {}
+    for letter in (letter for letter in ("dh", "d", "H") if sizes.get(letter, 1) > 1):
+        root, size = sizes[letter] ** 0.5, sizes[letter]
+        known |= {f"sqrt({letter})": root, f"1/sqrt({letter})": 1 / root, letter: size, f"1/{letter}": 1 / size}
+    words = next((f", which is {word}" for word, size in known.items() if abs(factor / size - 1) < 1e-6), "")
+    return f"by a factor of {factor:.4g}{words}"
 
 
 def scale(got: Array, want: Array) -> float | None:
@@ -152,4 +156,46 @@ def scale(got: Array, want: Array) -> float | None:
         return None
     ratios = got[free] / want[free]
     factor = float(np.median(ratios))
-    return factor if (abs(ratios - factor) < 1e-6 * abs(factor)).all() else None
+    constant = bool((abs(ratios - factor) < 1e-6 * abs(factor)).all())
+    return factor if constant and abs(factor - 1) > 1e-3 else None
+
+
+def _norm(got: Array, want: Array) -> str:
+    """Rows that should have mean 0 and variance 1 and do not, or have them and should not."""
+    if got.ndim < 2 or not got.dtype.kind == want.dtype.kind == "f" or got.shape[-1] < 3:
+        return ""
+    centred, right = (abs(a.mean(axis=-1)) < 1e-9 * (1 + abs(a).max()) for a in (got, want))
+    variance, should = got.var(axis=-1), want.var(axis=-1)
+    if right.all() and not centred.all():
+        return "its rows do not have mean 0"
+    if right.all() and max(np.ptp(variance), np.ptp(should)) < 1e-3 and abs(variance.mean() - should.mean()) > 1e-2:
+        return f"the variance of its rows is {variance.mean():.3g}, should be {should.mean():.3g}"
+    if not right.all() and centred.all() and (abs(variance - 1) < 1e-2).all():
+        return "its rows have mean 0 and variance 1, as after a layer norm"
+    return ""
+
+
+def _little(got: Array, want: Array) -> str:
+    if not got.dtype.kind == want.dtype.kind == "f":
+        return ""
+    most, size = abs(got - want).max(), abs(want).max()
+    return f"by {most:.1g} at most, where entries go up to {size:.2g}" if most < 1e-2 * size else ""
+
+
+def follows(weights: Array, scores: Array) -> bool:
+    """Whether weights are the softmax of these very scores, wherever they are not 0."""
+    if weights.shape != scores.shape or weights.dtype.kind != "f" or not (weights >= 0).all():
+        return False
+    seen = (weights > 0) & (scores > BLOCKED)
+    apart = np.where(seen, np.log(np.where(seen, weights, 1)) - scores, np.nan)
+    rows = apart[seen.sum(axis=-1) > 1]
+    return len(rows) > 0 and bool((np.nanmax(rows, axis=-1) - np.nanmin(rows, axis=-1) < 1e-6).all())
+
+
+def added(got: Array, terms: Mapping[str, Array]) -> str:
+    """Which two known values sum to an array, in words; '' when none do."""
+    fits = [(name, array) for name, array in terms.items() if array.shape == got.shape and array.dtype.kind == "f"]
+    for (name, one), (other, two) in combinations(fits, 2):
+        if near(got, one + two):
+            return f"that is the sum of {name} and {other}"
+    return ""

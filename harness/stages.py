@@ -79,12 +79,31 @@ class Comparison:
     def __init__(self, way: Course, answer: Answer) -> None:
         self.way, self.answer = way, answer
         self._pool = list(_pieces(answer.traced))
-        self._at = {s.name: self._first(s.value) for s in way.stages if s.name != "output"}
         got, want = recorder.arrays(answer.value), recorder.arrays(way.answer)
         self.right = len(got) == len(want) and all(_equal(a, b) for a, b in zip(got, want, strict=True))
+        self._at = {s.name: self._found(s) for s in way.stages if s.name != "output"}
 
-    def _first(self, value: Array) -> int | None:
-        return next((n for n, t in enumerate(self._pool) if likeness.same(t.value, value)), None)
+    def _found(self, stage: Stage) -> int | None:
+        """Where the person holds a stage. A value under the stage's own name speaks before one under another name."""
+        same = [n for n, t in enumerate(self._pool) if t.value.size == stage.value.size and self._holds(t.value, stage)]
+        named = [n for n in same if self._named(self._pool[n], stage)]
+        if named or self.right:
+            return next(iter([n for n in same if self._pool[n].value.shape == stage.value.shape] or same), None)
+        others = [t for t in self._pool if t.value.size == stage.value.size and self._named(t, stage)]
+        return None if (others and stage.known) or not same else same[0]
+
+    def _holds(self, got: Array, stage: Stage) -> bool:
+        """Whether an array is a stage, or weights that are divided by their sum only after they met the values."""
+        if likeness.same(got, stage.value):
+            return True
+        if stage.name != "weights" or got.shape != stage.value.shape or got.dtype.kind != "f" or not (got >= 0).all():
+            return False
+        total = got.sum(axis=-1, keepdims=True)
+        v = next((s.value for s in self.way.stages if s.name == "v"), None)
+        if not (total > 0).all() or v is None or not likeness.same(got / total, stage.value):
+            return False
+        used = got @ v
+        return not any(t.value.size == used.size and likeness.same(t.value, used) for t in self._pool)
 
     def held(self, stage: Stage) -> Array | None:
         """The person's array that holds a stage."""
@@ -116,20 +135,35 @@ class Comparison:
         """The first stage that visibly differs, and the sentence; no words when the answer is right."""
         if self.right:
             return None, ""
-        for stage in self._missing():
-            if stage.name == "output":
-                break
-            found = self.counterpart(stage)
-            if found is not None:
-                return stage, self._says(stage, self._why(found, stage))
         output = next((s for s in self.way.stages if s.name == "output"), None)
-        got = self.answer.value
-        why = self._why(got, output) if output and isinstance(got, np.ndarray) else ""
-        if output is None or not (why or self.agreed(output)):
+        passed: list[str] = []
+        for stage in self._missing():
+            found = None if stage is output else self.counterpart(stage)
+            if found is not None and not self._may_follow(found, stage):
+                lacks = f"nothing of yours is {_the(passed[0])}" if len(passed) == 1 else ""
+                return stage, self._says(stage, self._why(found, stage) or lacks)
+            passed.append(stage.name)
+        return self._output(output) if output else (None, UNTOLD)
+
+    def _output(self, output: Stage) -> tuple[Stage | None, str]:
+        """What there is to say of the answer alone."""
+        got: Any = self.answer.value
+        why = self._why(got, output) if isinstance(got, np.ndarray) else ""
+        if not (why or self.agreed(output)):
             return None, UNTOLD
-        if self.answer.raised is not None:
-            why = f"the call {self.answer.raised}"
-        return output, self._says(output, why or "no variable holds what lies between")
+        return output, self._says(output, f"the call {self.answer.raised}" if self.answer.raised else why)
+
+    def _may_follow(self, got: Array, stage: Stage) -> bool:
+        """Whether a constant factor may be made up for later, in a step that no variable holds."""
+        if likeness.scale(got, stage.value) is None:
+            return False
+        if stage.name in ("q", "k"):
+            return True
+        weights = next((s for s in self.way.stages if s.name == "weights"), None)
+        if not stage.name.endswith("scores") or weights is None:
+            return False
+        found = self.counterpart(weights)
+        return found is None or not likeness.follows(found, got)
 
     def _says(self, stage: Stage, why: str) -> str:
         agreed = [f"your {name} {_verb(name, 'agree')}, " for name in self.agreed(stage)[-1:]]
@@ -140,25 +174,36 @@ class Comparison:
         before = self.way.stages[: self.way.stages.index(stage)]
         after = max((self._at[s.name] or 0 for s in before if s.leaves <= stage.leaves), default=-1)
         named = [t.value for n, t in enumerate(self._pool) if n > after and self._named(t, stage)]
-        telling = [value for value in named if self._why(value, stage)]
-        return (telling or named or [None])[-1]
+        fits = [value for value in named if value.size == stage.value.size]
+        if not fits and self.answer.raised is not None and stage.name != "mask":
+            fits = [value for value in named if value.ndim == stage.value.ndim]
+        telling = [value for value in fits if self._why(value, stage)]
+        return next(reversed(telling or fits), None)
 
     def _named(self, one: Traced, stage: Stage) -> bool:
-        """Whether a traced value goes by the name of a stage, is as large, and is not what was passed in."""
-        mine, its = stagewords.known(one), stagewords.known(Traced(*stage[1:5]))
-        alike = mine == its if its else (one.function, one.variable) == (stage.function, stage.variable)
-        given = any(_equal(one.value, a) for a in self.way.inputs.values())
-        return alike and one.value.size == stage.value.size and not given
+        """Whether a traced value goes by the name of a stage."""
+        if stage.known:
+            return stagewords.known(one) == stage.known
+        return (one.function, one.variable) == (stage.function, stage.variable)
 
     def _why(self, got: Array, stage: Stage) -> str:
         """What is measured about the person's value: it is another stage, an input, or off in a simple way."""
-        for other in self.way.stages:
-            if other.name not in (stage.name, "output") and likeness.same(got, other.value):
-                return f"it is what the {other.name} should be"
-        for name, array in self.way.inputs.items():
-            if likeness.same(got, array):
-                return f"it is {name} itself"
-        return likeness.how(got, stage.value, self.way.sizes)
+        others = {
+            f"what {_the(s.name)} should be": s.value for s in self.way.stages if s.name not in (stage.name, "output")
+        }
+        others |= {f"{name} itself": array for name, array in self.way.inputs.items()}
+        alike = _equal if stage.name == "output" else likeness.same
+        for words, array in others.items():
+            if alike(got, array):
+                return f"that is {words}"
+        return likeness.how(got, stage.value, self.way.sizes) or likeness.added(got, self._terms())
+
+    def _terms(self) -> dict[str, Array]:
+        return {**self.way.inputs, **{_the(s.name): s.value for s in self.way.stages if s.name != "output"}}
+
+
+def _the(name: str) -> str:
+    return name if len(name) == 1 else f"the {name}"
 
 
 def _verb(name: str, verb: str) -> str:
@@ -166,7 +211,7 @@ def _verb(name: str, verb: str) -> str:
 
 
 def _equal(one: Array, other: Array) -> bool:
-    return one.shape == other.shape and likeness.near(one, other)
+    return one.shape == other.shape and one.dtype.kind == other.dtype.kind and likeness.near(one, other)
 
 
 def _pieces(traced: Sequence[Traced]) -> Iterator[Traced]:

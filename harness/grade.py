@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import expect, outline, probe, registry, stubs
+from harness.calls import Remembered
 from harness.judge import Judge, Session
 from harness.kata import Check, Kata
 from harness.model import Answer, Call, Outcome, Raised, Report, Verdict, Wrong
@@ -26,7 +27,7 @@ class Grading:
         self.line = 1 + (stubs.defined_at(source, self.kata.functions[0]) or 0)
         self.untouched = outline.untouched(name, source)
         self._judge, self._path, self.source, self._seed = judge, path, source, seed
-        self._reference = registry.solution(name).reference()
+        self._reference = Remembered(registry.solution(name).reference(), registry.wanted(name), judge.calls)
         self._session: Session | None = None
         self._outcomes: dict[str, Outcome] = {}
         self._diagnosis: Diagnosis | None = None

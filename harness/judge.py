@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from harness import answers
+from harness.calls import Calls
 from harness.forge import KILLED, Forge, Process
 from harness.line import Gone, Line
 from harness.model import Answer, Call, Raised, Signature, Submission
@@ -45,6 +46,7 @@ class Judge:
     def __init__(self, limits: Limits | None = None, forge: Forge | None = None) -> None:
         self.limits = limits or Limits()
         self._forge = forge or Forge()
+        self.calls = Calls()
         self._opened = 0
 
     def __enter__(self) -> Judge:
@@ -66,7 +68,7 @@ class Judge:
             "live": self._forge.live,
             "wanted": {function: tuple(signature) for function, signature in wanted.items()},
         }
-        return Session(self._forge.worker(), self.limits, wanted, folder, orders)
+        return Session(self._forge.worker(), self.limits, wanted, folder, orders, self.calls)
 
     def close(self) -> None:
         """End every worker."""
@@ -83,8 +85,10 @@ class Session(Submission):
         signatures: Mapping[str, Signature],
         folder: Path,
         orders: dict[str, Any],
+        shared: Calls,
     ) -> None:
         self.signatures, self.limits, self._process, self._folder = signatures, limits, process, folder
+        self._calls = shared
         self.records: list[tuple[str, Call, Answer]] = []
         self.check = ""
         self.broken: Raised | None = None
@@ -120,7 +124,8 @@ class Session(Submission):
         """Send the calls in one frame; give the answers as they come, and record them."""
         self.drain()
         if self.dead is None:
-            self._line.send([[call.function, *call.args] for call in calls])
+            calls, data = self._calls.frame(calls)
+            self._line.send_packed(data)
         self._pending = self._answers(calls)
         return self._pending
 

@@ -30,7 +30,10 @@ class Line:
 
     def send(self, value: Any) -> None:
         """Send one value; that the other side is dead is found out by reading."""
-        data = wire.pack(value)
+        self.send_packed(wire.pack(value))
+
+    def send_packed(self, data: bytes) -> None:
+        """Send the bytes of a value."""
         with contextlib.suppress(OSError):
             self._socket.settimeout(10)
             self._socket.sendall(struct.pack("<Q", len(data)) + data)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from harness.calls import Given, frozen, give
 from harness.expect import differs, tolerance
 from harness.model import Answer, Call
 from harness.wire import Array
@@ -21,6 +21,15 @@ Record = tuple[str, Call, Answer]
 
 
 @dataclass(frozen=True)
+class Peak:
+    """The entry of an answer that is farthest from right: the first place to compare with what a mistake gives."""
+
+    at: int
+    got: float
+    off: float
+
+
+@dataclass(frozen=True)
 class Evidence:
     """One call, what the submission answered, what is right, and the arguments to replay it with."""
 
@@ -28,15 +37,7 @@ class Evidence:
     answer: Answer
     right: Array
     args: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a patched reference gave for a call: a value or None, and the inputs that it changed."""
-
-    value: Any
-    raised: bool
-    changed: tuple[str, ...] = ()
+    peak: Peak | None = None
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,27 @@ def judged(reference: Any, records: Iterable[Record]) -> tuple[list[Evidence], l
     for _, call, answer in records:
         if answer.raised is not None and answer.raised.fatal:
             continue
-        args = _frozen(call.args)
-        right = _give(reference, call, args)
+        args = frozen(call.args)
+        right = give(reference, call, args)
         if not right.raised:
-            (wrong if _is_wrong(answer, right.value) else sound).append(Evidence(call, answer, right.value, args))
+            if _is_wrong(answer, right.value):
+                wrong.append(Evidence(call, answer, right.value, args, _peak(answer, right.value)))
+            else:
+                sound.append(Evidence(call, answer, right.value, args))
     return sorted(wrong, key=lambda e: e.right.size), sound
+
+
+def _peak(answer: Answer, right: Any) -> Peak | None:
+    """Where a finite answer is farthest from right; None when it does not lie beyond the tolerance."""
+    got = answer.value
+    if answer.raised or answer.changed or not isinstance(got, np.ndarray) or got.dtype.kind != "f":
+        return None
+    if got.shape != right.shape or got.dtype != right.dtype or not np.isfinite(got).all():
+        return None
+    distances = np.abs(got - right)
+    at = int(distances.argmax())
+    off = float(distances.flat[at])
+    return Peak(at, float(got.flat[at]), off) if math.isfinite(off) and off > tolerance(right) else None
 
 
 def _is_wrong(answer: Answer, right: Any) -> bool:
@@ -72,53 +89,6 @@ def _is_wrong(answer: Answer, right: Any) -> bool:
     if answer.raised or answer.changed or not isinstance(value, np.ndarray):
         return True
     return value.shape != right.shape or value.dtype != right.dtype or bool(differs(value, right).any())
-
-
-def _give(functions: Any, call: Call, args: tuple[Any, ...], watch: bool = False) -> Given:
-    """What the functions answer, on read-only `args`; on copies when they write into them, or to watch what changes."""
-    if watch:
-        args = _copied(call.args)
-    try:
-        with np.errstate(all="ignore"):
-            value = getattr(functions, call.function)(*args)
-    except Exception as error:
-        return Given(None, True) if watch or "read-only" not in str(error) else _give(functions, call, args, True)
-    return Given(value, False, tuple(_changed(call, args)) if watch else ())
-
-
-def _copied(value: Any) -> Any:
-    """Copies that may be written to where the originals may be."""
-    if isinstance(value, np.ndarray):
-        copied = value.copy(order="K")
-        copied.flags.writeable = value.flags.writeable
-        return copied
-    return _each(value, _copied)
-
-
-def _frozen(value: Any) -> Any:
-    """Read-only views: cheap, and enough for code that does not write into its inputs."""
-    if isinstance(value, np.ndarray):
-        view = value.view()
-        view.flags.writeable = False
-        return view
-    return _each(value, _frozen)
-
-
-def _each(value: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(value, dict):
-        return {key: change(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return type(value)(map(change, value))
-    return copy.deepcopy(value)
-
-
-def _changed(call: Call, args: Sequence[Any]) -> Iterable[str]:
-    for index, (was, now) in enumerate(zip(call.args, args, strict=True)):
-        name = call.names[index] if index < len(call.names) else f"argument {index}"
-        if isinstance(was, np.ndarray) and was.tobytes() != now.tobytes():
-            yield name
-        elif isinstance(was, dict):
-            yield from (f'{name}["{k}"]' for k in was if was[k].tobytes() != now[k].tobytes())
 
 
 def fit(functions: Any, evidence: list[Evidence]) -> Fit:
@@ -129,7 +99,7 @@ def fit(functions: Any, evidence: list[Evidence]) -> Fit:
     matches: list[Match] = []
     left = 0.0
     for index, e in enumerate(evidence):
-        one = _compare(e, _give(functions, e.call, e.args, bool(e.answer.changed)))
+        one = _compare(e, give(functions, e.call, e.args, bool(e.answer.changed)))
         if one.match == "contradicts":
             evidence.insert(0, evidence.pop(index))
             return one
@@ -151,6 +121,8 @@ def _compare(e: Evidence, given: Given) -> Fit:
         return CONTRADICTS
     if got.shape != right.shape or got.dtype != right.dtype or e.answer.changed:
         return CONTRADICTS if differs(got, theirs).any() else Fit("values")
+    if e.peak and math.inf > abs(float(theirs.flat[e.peak.at]) - e.peak.got) * CLOSER > e.peak.off:
+        return CONTRADICTS  # most mistakes are told apart by this entry alone
     return _closer(_plain(got), _plain(right), _plain(theirs))
 
 
@@ -187,8 +159,15 @@ def _distance(a: Array, b: Array) -> float:
 
 
 def is_right(functions: Any, e: Evidence, blank: bool = False) -> bool:
-    """Whether patched code gives what is right for a call; `blank`: as far as it gives anything finite."""
-    given = _give(functions, e.call, e.args)
+    """Whether patched code gives what is right for a call; `blank`: as far as it gives anything finite. Kept, too."""
+    key = functions, "right", blank
+    if key not in e.call.given:
+        e.call.given[key] = _is_right(functions, e, blank)
+    return bool(e.call.given[key])
+
+
+def _is_right(functions: Any, e: Evidence, blank: bool) -> bool:
+    given = give(functions, e.call, e.args)
     value = given.value
     if given.changed or not isinstance(value, np.ndarray):
         return False
@@ -207,7 +186,7 @@ def ratio(functions: Any, evidence: list[Evidence]) -> float | None:
     """The worst of (distance to the mistake) / (distance to the right answer); None when it is not near."""
     worst = 0.0
     for e in evidence:
-        given = _give(functions, e.call, e.args)
+        given = give(functions, e.call, e.args)
         got = e.answer.value
         if e.answer.changed or given.raised or not all(isinstance(v, np.ndarray) for v in (got, given.value)):
             return None

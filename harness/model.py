@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 Level = Literal["core", "follow-up"]
@@ -22,11 +22,15 @@ class Signature(NamedTuple):
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a submission's function; `names` are the parameters' names, for messages."""
+    """One call of a submission's function; `names` are the parameters' names, for messages.
+
+    `given` keeps what solutions and mistakes answered to it, so that each is asked once a run.
+    """
 
     function: str
     args: tuple[Any, ...]
     names: tuple[str, ...] = ()
+    given: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

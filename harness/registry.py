@@ -6,7 +6,7 @@ import ast
 import importlib
 from collections.abc import Iterable
 from functools import cache
-from types import CodeType, SimpleNamespace
+from types import CodeType
 from typing import Any
 
 from harness.kata import Form, Kata
@@ -40,6 +40,10 @@ def wanted(name: str) -> dict[str, Signature]:
     return {function: solution(name).signature(function) for function in kata(name).functions}
 
 
+class Functions:
+    """What a solution, patched or not, defines."""
+
+
 class Solution:
     """A solution's source in pieces, so that a patch compiles only the function that it touches."""
 
@@ -50,6 +54,7 @@ class Solution:
         self._nodes = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
         self._pieces = ["\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in body]
         self._compiled: dict[str, CodeType] = {}
+        self._references: dict[Form, Functions] = {}
 
     def signature(self, function: str) -> Signature:
         """A function's signature, without its annotations."""
@@ -88,11 +93,18 @@ class Solution:
             pieces[piece] = pieces[piece].replace(old, new)
         return pieces
 
-    def reference(self, form: Iterable[tuple[str, str]] = ()) -> Any:
-        """The solution's functions, or a mistake's when a form is given, to call in this process."""
+    def reference(self, form: Form = ()) -> Any:
+        """The solution's functions, or a mistake's when a form is given, to call in this process. Made once."""
+        if form not in self._references:
+            self._references[form] = self._execute(form)
+        return self._references[form]
+
+    def _execute(self, form: Form) -> Functions:
         scope: dict[str, Any] = {"__name__": f"solutions.{self.name}"}
         for piece in self._patch(form):
             if piece not in self._compiled:
                 self._compiled[piece] = compile(piece, f"<{self.name}>", "exec")
             exec(self._compiled[piece], scope)
-        return SimpleNamespace(**{name: value for name, value in scope.items() if not name.startswith("__")})
+        functions = Functions()
+        vars(functions).update({name: value for name, value in scope.items() if not name.startswith("__")})
+        return functions

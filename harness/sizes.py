@@ -1,6 +1,6 @@
 """Calls of any size for any kata, made from the calls that its own core checks make. No kata is named here.
 
-The solution answers the core checks, and every call that it accepts is kept. Axes that have the same size in all of
+The solution answers the core checks, and every call is kept. Axes that have the same size in all of
 these calls belong together (the width of x and the rows of wq), so that they are grown together. Which axes are tokens
 follows from the conventions of all katas: axis 1 of (B, T, d) and of ids (B, T), axis 2 of (B, H, T, dh), both axes of
 what a checks file calls a (..., T, S) map, and a number called `length`. A grown call is kept only if the solution
@@ -12,13 +12,15 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from harness import probe, registry
-from harness.model import Answer, Call, Raised, Submission, Wrong
+from harness.model import Call, Wrong
+from harness.recorder import Recorder
 from harness.wire import Array
 
 WIDTH = 64
@@ -35,37 +37,16 @@ class Leaf(NamedTuple):
     value: Array
 
 
-class Recorder(Submission):
-    """A kata's solution in this process, which keeps the calls that it accepts."""
-
-    def __init__(self, name: str) -> None:
-        self.signatures, self.calls = registry.wanted(name), list[Call]()
-        self._reference = registry.solution(name).reference()
-
-    def ask(self, calls: Sequence[Call]) -> Iterator[Answer]:
-        """Answer the calls."""
-        for call in calls:
-            kept = copy.deepcopy(call)
-            try:
-                value = getattr(self._reference, call.function)(*call.args)
-            except Exception as error:
-                yield Answer(raised=Raised(type(error).__name__, str(error), ("ValueError",)))
-            else:
-                self.calls.append(kept)
-                yield Answer(value)
-
-
 @cache
-def recorded(name: str, seed: int = 0) -> tuple[Call, ...]:
-    """Every call of the core checks that the solution accepts: a spread of shapes."""
-    recorder, kata = Recorder(name), registry.kata(name)
-    for check in kata.checks:
-        if check.level == "core":
-            try:
-                check.function(recorder, recorder._reference, probe.generator(seed, name, check.name))
-            except Wrong:  # a check of what a process alone shows, such as read-only inputs
-                continue
-    return tuple(recorder.calls)
+def recorded(name: str) -> tuple[Call, ...]:
+    """Every call of the core checks: a spread of shapes."""
+    found: list[Call] = []
+    for check in (check for check in registry.kata(name).checks if check.level == "core"):
+        recorder, reference = Recorder(name), registry.solution(name).reference()
+        with suppress(Wrong):  # a check of what only a process shows, such as inputs that are read-only
+            check.function(recorder, reference, probe.generator(0, name, check.name))
+        found += recorder.calls
+    return tuple(Call(call.function, copy.deepcopy(call.args), call.names) for call in found)
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[Leaf]:

@@ -21,8 +21,8 @@ from harness.judge import Judge, Session
 from harness.model import Answer, Call, Signature
 from harness.outline import SOLUTIONS
 
-ROUNDS, FEWEST = 15, 3
-BUDGET = 0.35
+ROUNDS, FEWEST = 21, 5
+BUDGET = 0.5
 PATIENCE = 1.0
 METER = Path(__file__).with_name("meter.py")
 MEASURED = {"kata_meter": Signature("kata_meter(path, last, watch, function, *args)", (), 4)}

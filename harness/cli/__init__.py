@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness import clock, outline
-from harness.cli import checking, dashboard, grade, keeping, mock, quiz, record, report, watch
+from harness.cli import checking, compare, dashboard, grade, keeping, mock, quiz, record, report, watch
 from harness.cli.common import Commands, Parser, Usage, command, meant
 from harness.history import home
 from harness.schedule import RULE
 
-MODULES = (watch, checking, keeping, quiz, mock, record, report, grade)
+MODULES = (watch, checking, compare, keeping, quiz, mock, record, report, grade)
 EXAMPLES = (
     "kata                   where you are, and what to do next",
     "kata watch             work on the suggested kata: it is checked on each save",

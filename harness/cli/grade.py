@@ -66,7 +66,7 @@ def _grade_file(judge: Judge, file: str, name: str | None, seed: int) -> Report:
     from harness.model import Report
 
     path = Path(file)
-    found = name or _kata_of(path)
+    found = name or kata_of(path)
     if found is None:
         try:
             read(path)
@@ -77,7 +77,7 @@ def _grade_file(judge: Judge, file: str, name: str | None, seed: int) -> Report:
     return grade(judge, found, path, seed, file)
 
 
-def _kata_of(path: Path) -> str | None:
+def kata_of(path: Path) -> str | None:
     """The kata of a file: from its name (`causal_mask.py`, `team3_causal_mask.py`), or from what it defines."""
     stem = path.stem
     named = [name for name in outline.names() if stem == name or stem.endswith(f"_{name}")]

@@ -11,16 +11,16 @@ import pytest
 from harness.outline import ROOT
 
 ROWS = (
-    {"stubs", "source", "forge", "model", "wire", "markup", "clock", "tracing"},
-    {"kata", "outline", "line", "grids", "answers", "probe", "influence", "worker", "report"},
+    {"stubs", "source", "forge", "model", "wire", "markup", "clock", "tracing", "sidebyside", "meter", "arguments"},
+    {"kata", "outline", "line", "calls", "grids", "answers", "probe", "influence", "worker", "report"},
     {"serve", "judge", "expect", "history", "symptoms", "clarify", "families"},
-    {"moves", "attempts", "schedule", "interview", "hints", "pictures"},
+    {"moves", "attempts", "schedule", "interview", "hints", "pictures", "agreement"},
     {"checks", "svg"},
     {"registry", "matching"},
     {"diagnose", "examples", "recorder", "stagewords"},
-    {"grade", "plant", "course"},
-    {"practice", "room", "gallery"},
-    {"mock", "debrief", "scorecard"},
+    {"grade", "plant", "course", "timing", "sizes"},
+    {"practice", "room", "craft", "gallery"},
+    {"mock", "debrief", "scorecard", "compare"},
     {"portfolio", "page"},
     {"plugin", "cli"},
     {"__main__"},

@@ -22,8 +22,15 @@ TOKENS = 4  # as many as there are without --tokens
 SEED = 4
 
 
-def gallery(name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None) -> list[Picture]:
-    """The pictures of a loaded submission, on inputs as long as the tokens; none for a kata without attention."""
+def gallery(
+    name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None, layer: int | None = None
+) -> list[Picture]:
+    """The pictures of a loaded submission, on inputs as long as the tokens; none for a kata without attention.
+
+    NoSuch for a head or a layer that there is not.
+    """
+    if layer is not None:
+        raise NoSuch(f"{name} has no layers to choose from: leave --layer out")
     found = [*masks(name, session, tokens), *weights(name, session, tokens, head), *influences(name, session, tokens)]
     session.drain()
     return found

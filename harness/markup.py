@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from datetime import date
 
 LONGEST_LINE = 400
 MOST_LINES = 500
@@ -63,3 +64,12 @@ def _attribute(key: str, value: object) -> str:
 def join(*children: object, by: str = "") -> Html:
     """Markup one after the other; text among it is escaped."""
     return Html(by.join(c if isinstance(c, Html) else escape(c) for c in children if c is not None))
+
+
+def written(day: str, short: bool = False) -> str:
+    """A day as one writes it: 30 November 2026, or 30 Nov; what is no day is left as it is."""
+    try:
+        found = date.fromisoformat(day[:10])
+    except ValueError:
+        return day
+    return f"{found.day} {found:%b}" if short else f"{found.day} {found:%B %Y}"

@@ -5,6 +5,7 @@ What an interview that is running asks for stays hidden: its katas' attempts are
 
 from __future__ import annotations
 
+import ast
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from harness.source import Unreadable, read
 
 VERSION = 1
 LONGEST, WIDEST = 40_000, 1000  # characters of a file, and of a line, that are aligned with the solution
+UNPARSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 STRANGE = (KeyError, TypeError, ValueError, AttributeError, ImportError, OSError)
 
 
@@ -94,9 +96,10 @@ def attempt(judge: Judge, name: str, path: Path, source: bytes, seed: int = 0) -
         drawn = gallery.gallery(name, session) if session and usable else []
     finally:
         grading.close()
+    text = source.decode("utf-8", "backslashreplace")
     return {
-        "source": source.decode("utf-8", "backslashreplace"),
-        "compared": _compared(source.decode("utf-8", "backslashreplace"), registry.solution(name).source),
+        "source": _below_the_prompt(text),
+        "compared": _compared(text, registry.solution(name).source),
         "passed": graded.verdict in PASSES,
         "pictures": list(drawn),
         **_graded(graded),
@@ -122,13 +125,23 @@ def _graded(graded: Report) -> dict[str, Any]:
     }
 
 
+def _below_the_prompt(source: str) -> str:
+    """The code without the text that the file begins with, which is the prompt."""
+    try:
+        first = ast.parse(source).body[:1]
+    except UNPARSED:
+        return source
+    said = first and isinstance(first[0], ast.Expr) and isinstance(first[0].value, ast.Constant)
+    return "\n".join(source.split("\n")[first[0].end_lineno :]).lstrip("\n") if said else source
+
+
 def _compared(yours: str, theirs: str) -> list[dict[str, Any]]:
     """The code beside the solution, function by function; empty when it is no Python, or too long to align."""
     if len(yours) > LONGEST or max(map(len, yours.splitlines()), default=0) > WIDEST:
         return []
     try:
         found = sidebyside.parts(yours, theirs)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSED:
         return []
     return [{"name": part.name, "same": part.same, "rows": [list(row) for row in part.rows]} for part in found]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.markup import Html, tag
+from harness.markup import Html, tag, written
 from harness.pictures import Cell, Picture, cell, shade, short
 
 STEPS = 9
@@ -25,7 +25,7 @@ def heat_map(shown: Picture, yours: bool, name: str) -> Html:
     """One of the two maps of a picture; `name` is unique in the page."""
     values = (shown["yours"] or []) if yours else shown["expected"]
     side = SIDE if len(shown["columns"]) <= 10 else SMALL_SIDE
-    gutter = 10 + LETTER * max(len(_cut(label)) for label in (*shown["rows"], shown["down"] if side == SIDE else ""))
+    gutter = 10 + LETTER * max(len(_cut(label)) for label in shown["rows"])
     top = 26
     wide = [max(side, 8 + LETTER * len(_cut(label))) if side == SIDE else side for label in shown["columns"]]
     at = [gutter + sum(wide[:j]) for j in range(len(wide))]
@@ -73,14 +73,16 @@ def _cell(
     words += f", should be: {cell(shown['kind'], shown['expected'][i][j])}" if wrong else ""
     level = level_of(shown, value)
     ink = "on" if level is not None and level > STEPS // 2 else "off"
-    parts = [_rect("hx" if level is None else f"cell h{level}", x + 1, y + 1, width - 2, side - 2)]
+    inset = 4.5 if wrong else 1.0  # an outline stands beside the fill, so that it shows on any
+    fill = "hx" if level is None else f"cell h{level}"
+    parts = [_rect(fill, x + inset, y + inset, width - 2 * inset, side - 2 * inset)]
     middle, centre = round(x + width / 2, 1), round(y + side / 2, 1)
     if shown["kind"] != "weights":
         parts += [tag("circle", cx=middle, cy=centre, r=side // 9, class_=ink)] if level else []
     elif side == SIDE:
         parts.append(tag("text", short(value), x=middle, y=centre + 4.5, class_=f"middle {ink}"))
     if wrong:
-        parts.append(_rect("wrong first" if first else "wrong", x + 2.5, y + 2.5, width - 5, side - 5))
+        parts.append(_rect("wrong first" if first else "wrong", x + 2, y + 2, width - 4, side - 4))
     if first:
         right, size = x + width - 2, side * 0.3
         parts.append(tag("path", d=f"M{right - size:.1f} {y + 2:.1f}H{right:.1f}V{y + 2 + size:.1f}Z", class_="corner"))
@@ -102,11 +104,12 @@ def scale() -> Html:
 
 def sample(kind: str) -> Html:
     """One small cell to explain a mark with: 'on', 'off', 'wrong' or 'first'."""
-    parts = [_rect("cell h7" if kind == "on" else "cell h0", 1, 1, 16, 16)]
+    inset = 4 if kind in ("wrong", "first") else 1
+    parts = [_rect("cell h7" if kind == "on" else "cell h0", inset, inset, 18 - 2 * inset, 18 - 2 * inset)]
     if kind == "on":
         parts.append(tag("circle", cx=9, cy=9, r=2.5, class_="on"))
     if kind in ("wrong", "first"):
-        parts.append(_rect(f"wrong {kind}", 2.5, 2.5, 13, 13))
+        parts.append(_rect(f"wrong {kind}", 2, 2, 14, 14))
     if kind == "first":
         parts.append(tag("path", d="M10 2H17V9Z", class_="corner"))
     return tag("svg", *parts, width=18, height=18, aria_hidden="true", class_="scale")
@@ -144,7 +147,7 @@ def _bar(one: dict[str, Any], y: float, left: float, span: float, longest: float
     return tag(
         "g",
         tag("title", f"{one['date']}: {one['kata']} {how}, {one['words']}"),
-        tag("text", f"{one['date']} · {one['kata']}", x=left, y=y + 10, class_="label"),
+        tag("text", f"{written(one['date'], short=True)} · {one['kata']}", x=left, y=y + 10, class_="label"),
         tag("text", one["words"], x=CHART - 2, y=y + 10, class_="label end"),
         _rect("bar" if one["passed"] else "bar missed", left, y + 21, max(1.0, end - left), 6),
         mark,

@@ -6,10 +6,9 @@ It reads the document of `portfolio` and nothing else. Whatever a person wrote i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from typing import Any
 
-from harness.markup import Html, join, tag
+from harness.markup import Html, join, tag, written
 from harness.page import interviews, progress, work
 from harness.page.style import css
 
@@ -78,7 +77,7 @@ def _page(title: str, day: str, lead: str, sections: Sequence[tuple[str, str, Ht
         tag("a", "Skip to the report", href="#main", class_="skip"),
         tag(
             "header",
-            tag("p", f"kata-kit · {_written(day)}", class_="kicker"),
+            tag("p", f"kata-kit · {written(day)}", class_="kicker"),
             tag("h1", title),
             tag("p", lead, class_="lead"),
         ),
@@ -87,11 +86,3 @@ def _page(title: str, day: str, lead: str, sections: Sequence[tuple[str, str, Ht
         tag("footer", "Made by kata-kit on this machine. This file loads nothing and sends nothing."),
     )
     return join(Html("<!doctype html>\n"), tag("html", head, body, lang="en"), "\n")
-
-
-def _written(day: str) -> str:
-    try:
-        written = date.fromisoformat(day)
-    except ValueError:
-        return day
-    return f"{written.day} {written:%B %Y}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.interview import clocked
-from harness.markup import Html, join, tag
+from harness.markup import Html, join, tag, written
 from harness.page.work import VERDICTS, badge, listed
 from harness.scorecard import COUNTS, ENDED
 from harness.svg import chart
@@ -24,7 +24,7 @@ def history(times: Sequence[dict[str, Any]]) -> Html | None:
 
 def debrief(whole: Data) -> Html:
     """One interview; its questions under it."""
-    day, number = str(whole["started"])[:10], whole["id"]
+    day, number = written(str(whole["started"])), whole["id"]
     if whole["running"]:
         inside = [tag("p", "It is running.", class_="soft")]
         return tag("article", tag("h3", f"Interview {number}"), *inside)

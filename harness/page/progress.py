@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from harness.markup import Html, tag
+from harness.markup import Html, tag, written
 from harness.page.work import badge
 
 Data = Mapping[str, Any]
@@ -46,14 +46,14 @@ def _row(one: Data, today: str) -> Html:
     state, tried = one["state"], bool(one["attempts"])
     shown = badge(state, state in GOOD) if state in (*GOOD, *BAD) else tag("span", state, class_="soft")
     name = tag("a", one["kata"], href=f"#kata-{one['kata']}") if one["linked"] else one["kata"]
-    due = "now" if one["due_now"] else one["due"]
+    due = "now" if one["due_now"] else one["due"] and written(one["due"], short=True)
     return tag(
         "tr",
         tag("th", name, scope="row"),
         tag("td", shown),
         _cell("box", boxes(one["box"]) if one["box"] else None),
-        _cell("best / par", f"{one['best'] or '-'} / {one['par']}" if tried else None, f"par {one['par']}"),
-        _cell("last", ("today" if one["last"] == today else one["last"]) if one["last"] else None),
+        _cell("best / par", f"{one['best'] or '–'} / {one['par']}" if tried else None, f"par {one['par']}"),
+        _cell("last", "today" if one["last"] == today else one["last"] and written(one["last"], short=True)),
         _cell("due", due, class_="due" if one["due_now"] else None),
     )
 

@@ -9,7 +9,7 @@ LIGHT = {
 DARK = {
     **{"bg": "#14181b", "card": "#1a1f23", "fg": "#e3e8ea", "soft": "#9ca8b0", "edge": "#2d353b"},
     **{"accent": "#8fcbdd", "wrong": "#ff9f80", "wash": "#1f252a", "blush": "#30201b", "tint": "#1c2b32"},
-    **{"h0": "#20282d", "h1": "#22343d", "h2": "#244250", "h3": "#275263", "h4": "#2b6278", "h5": "#62aac3"},
+    **{"h0": "#262f35", "h1": "#253842", "h2": "#244250", "h3": "#275263", "h4": "#2b6278", "h5": "#62aac3"},
     **{"h6": "#7dbdd2", "h7": "#9bd0e0", "h8": "#bfe5f0", "off": "#eaf2f5", "on": "#07151b"},
 }
 
@@ -38,6 +38,7 @@ nav ul{list-style:none;margin:1.5rem 0 0;padding:.75rem 0;display:flex;flex-wrap
 border-block:1px solid var(--edge)}
 code,pre,.mono{font-family:ui-monospace,"SF Mono",SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 code{font-size:.92em}
+p>code{white-space:nowrap;background:var(--wash);padding:.15em .5em;border-radius:4px}
 pre{margin:0;font-size:.82rem;line-height:1.55;white-space:pre;overflow-x:auto;tab-size:4;unicode-bidi:isolate}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.6rem 1rem .6rem 0;border-bottom:1px solid var(--edge);vertical-align:baseline}
@@ -59,7 +60,8 @@ border-radius:0 6px 6px 0}
 .mistake p{margin:.15rem 0}
 .mistake b{color:var(--wrong)}
 .said{background:var(--wash);border-radius:6px;padding:.75rem 1rem;margin:.75rem 0}
-.figures{display:flex;flex-wrap:wrap;gap:1.5rem 3rem;margin:1.25rem 0}
+.said details{border-top:0;margin:.35rem 0 0;padding:0}
+.figures{display:flex;flex-wrap:wrap;gap:1.75rem 3rem;margin:1.25rem 0}
 figure{margin:0;max-width:100%}
 figure>p{margin:.15rem 0 .75rem;max-width:38rem}
 figcaption{font-weight:600}
@@ -71,6 +73,7 @@ color:var(--soft)}
 .key .scale{vertical-align:-.25em;margin-right:.4rem}
 svg{max-width:100%;height:auto;display:block;overflow:visible}
 svg.scale,svg.box{display:inline-block}
+svg.box{vertical-align:-.1em}
 svg text{font:13px ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:var(--fg)}
 svg .axis{fill:var(--soft)}
 svg .label{font-family:system-ui,sans-serif}
@@ -79,18 +82,19 @@ svg .end{text-anchor:end}
 svg text.on,svg circle.on{fill:var(--on)}
 svg text.off,svg circle.off{fill:var(--off)}
 .hx{fill:var(--card);stroke:var(--wrong);stroke-dasharray:3 3}
-.wrong{fill:none;stroke:var(--wrong);stroke-width:2;stroke-dasharray:4 3}
-.wrong.first{stroke-width:3.5;stroke-dasharray:none}
+.wrong{fill:none;stroke:var(--wrong);stroke-width:1.5;stroke-dasharray:3 3}
+.wrong.first{stroke-width:3;stroke-dasharray:none}
 .corner{fill:var(--wrong)}
 .par{stroke:var(--soft);stroke-dasharray:4 4}
 .bar{fill:var(--accent)}
 .bar.missed{fill:var(--soft)}
 .passed{fill:var(--accent)}
 .failed{fill:none;stroke:var(--wrong);stroke-width:3;stroke-linecap:round}
+.chart{margin-bottom:2rem}
 .chart svg{width:34rem}
 details{border-top:1px solid var(--edge);padding-top:.75rem;margin-top:.75rem}
 summary{cursor:pointer;width:fit-content;color:var(--accent);font-weight:600;border-radius:3px}
-summary small{font-weight:400;color:var(--soft);font-size:.9rem}
+summary small{margin-left:.35rem;font-weight:400;color:var(--soft);font-size:.9rem}
 .code{display:grid;grid-template-columns:1fr 1fr;gap:0 1.5rem;margin:1rem 0}
 .code>div{min-width:0}
 .whose{margin:0 0 .35rem;font-size:.85rem;font-weight:400;color:var(--soft)}
@@ -127,6 +131,8 @@ tbody th{flex:1 0 60%}
 tbody td[data-label]::before{content:attr(data-label) " ";color:var(--soft)}
 td.none{display:none}
 .top .soft{margin-left:0;width:100%}
+.pair{flex-wrap:nowrap;gap:.75rem}
+.pair>div{flex:0 1 auto;min-width:0}
 .code{grid-template-columns:1fr;gap:1rem}
 .code .fill{display:none}
 }

@@ -33,7 +33,7 @@ def attempt(one: Data) -> Html:
         head,
         f"{one['file']}{counted}",
         *_said(one),
-        _figures(name, one.get("pictures", ())),
+        _figures(name, one.get("pictures", ()), good),
         *_later(one),
         *_code(one, good),
     )
@@ -51,6 +51,8 @@ def _said(one: Data) -> list[Html]:
     if failed:
         parts.append(tag("p", f"Does not hold yet: {failed['title']}."))
         shows = scrolled("\n\n".join(failed["shows"]), "details") if failed["shows"] else None
+        if shows and any(p["first"] for p in one.get("pictures", ())):  # which say the same, and better
+            shows = _fold("As text", "", shows)
         parts.append(tag("div", tag("p", failed["says"], class_="mono"), shows, class_="said"))
     elif one["verdict"] == "broken":
         parts.append(tag("div", tag("p", one["says"], class_="mono"), class_="said"))
@@ -89,17 +91,18 @@ def scrolled(text: str, label: str) -> Html:
 
 
 def _fold(title: str, note: str, *inside: Html) -> Html:
-    small = tag("small", f" {note}") if note else None
-    return tag("details", tag("summary", title, small), *inside)
+    small = tag("small", note) if note else None
+    return tag("details", tag("summary", title, " " if note else None, small), *inside)
 
 
-def _figures(name: str, pictures: Sequence[Picture]) -> Html | None:
+def _figures(name: str, pictures: Sequence[Picture], good: bool) -> Html | None:
     """What departs from what it should be stays open; what is right is folded away."""
-    wrong = [p for p in pictures if p["first"] or p["yours"] is None]
+    wrong = [p for p in pictures if p["first"] or (p["yours"] is None and not good)]
     right = [p for p in pictures if p not in wrong]
     parts = [_group(name, wrong, 0)] if wrong else []
     if right:
-        parts.append(_fold("Pictures", "as they should be", _group(name, right, len(wrong))))
+        note = "as they should be" if all(p["yours"] for p in right) else ""
+        parts.append(_fold("Pictures", note, _group(name, right, len(wrong))))
     return join(*parts)
 
 
@@ -109,14 +112,14 @@ def _group(name: str, pictures: Sequence[Picture], start: int) -> Html:
 
 
 def _figure(shown: Picture, name: str) -> Html:
-    says = f"{shown['says'][:1].upper()}{shown['says'][1:]}."
+    title, says = (f"{words[:1].upper()}{words[1:]}" for words in (shown["title"], f"{shown['says']}."))
     maps = []
     if shown["yours"] is not None:
         maps.append(tag("div", tag("p", "yours"), heat_map(shown, True, f"{name}-yours")))
     if shown["yours"] is None or shown["first"]:
         maps.append(tag("div", tag("p", "should be"), heat_map(shown, False, f"{name}-right")))
     axes = tag("p", f"{shown['down']} down, {shown['across']} across", class_="soft")
-    return tag("figure", tag("figcaption", shown["title"]), tag("p", says), tag("div", *maps, class_="pair"), axes)
+    return tag("figure", tag("figcaption", title), tag("p", says), tag("div", *maps, class_="pair"), axes)
 
 
 def _key(pictures: Sequence[Picture]) -> Html:
@@ -142,18 +145,23 @@ def _code(one: Data, good: bool) -> list[Html]:
         return [alone] if one["source"] else []
     note = "" if good or one.get("shown") else "this shows the solution; it has not passed yet"
     title = "Your code beside the solution"
-    return [*([] if good else [alone]), _fold(title, note, *(_part(part) for part in compared))]
+    return [*([] if good else [alone]), _fold(title, note, *_parts(compared))]
 
 
 def _lines(source: str) -> Html:
     return tag("pre", source, tabindex=0, role="region", aria_label="your code", class_="alone")
 
 
+def _parts(compared: Sequence[Data]) -> list[Html]:
+    """The functions that differ, and the names of the others."""
+    same = [part["name"] or "the imports" for part in compared if part["same"]]
+    words = [tag("p", f"The same in both: {', '.join(same)}.", class_="soft")] if same else []
+    return [*(_part(part) for part in compared if not part["same"]), *words]
+
+
 def _part(part: Data) -> Html:
     """A function of both, line by line; on a narrow screen the one below the other."""
     name = part["name"] or "outside of functions"
-    if part["same"]:
-        return tag("p", tag("code", name), ": the same in both", class_="soft")
     return tag(
         "div",
         _side(part["rows"], 1, f"{name}, yours", "mine"),

@@ -2,8 +2,8 @@
 
 {"version": 1, "kata", "file", "seed", "verdict", "says", "line",
  "mistakes": [{"name", "kind", "says", "look"}],
- "state": "compared", or else what follows is left out: "not started", "broken", or "ended" when a call did not come back
-     (then the code is there),
+ "state": "compared"; else what follows is left out: "not started", "broken", or "ended" (a call did not come back; then
+     the code is there),
  "agreement": [{"function", "input": "float64" or "float32" ("given" where there are no floats), "calls", "agree",
      "absolute", "relative": the largest differences, relative to the largest entry of the right answer,
      "other": how many answers are not finite where they should be, or raise, or have a wrong shape,
@@ -30,16 +30,17 @@ from typing import Any
 
 from harness import gallery, outline, registry, sidebyside, stages
 from harness.agreement import agreement, returns, sanity
-from harness.craft import notes
+from harness.craft import Held, held, notes
 from harness.grade import Grading
 from harness.judge import Judge
 from harness.model import Answer, Call, Report
 from harness.sizes import LONGEST, SHORTEST, Sizes, has_floats, narrowed, recorded
 from harness.source import Unreadable, read
-from harness.timing import Pair, growth, side_by_side
+from harness.timing import PATIENCE, Pair, growth, side_by_side
 
 VERSION = 1
 LONGEST_CODE, WIDEST_CODE = 40_000, 1000  # characters of a file, and of a line, that are aligned
+QUICK = 0.05  # seconds of a call that is also traced line by line
 TOKENS = (SHORTEST, 4 * SHORTEST, LONGEST)
 
 
@@ -101,9 +102,12 @@ def _measured(pair: Pair, name: str) -> dict[str, Any]:
             found["agreement"].append({"function": function, "input": kind, **agreement(answers)})
             found["returns"] += returns(function, kind, answers)
             asked += answers
-        found["speed"].append({"function": function, **_speed(pair, sizes)})
-        found["memory"] += _memory(pair, sizes, function)
-        found["notes"] += [{"function": function, **note._asdict()} for note in notes(pair, sizes, asked)]
+        speed = _speed(pair, sizes)
+        quick = all((row["seconds"] or PATIENCE) < QUICK for row in speed["sizes"][:2])
+        memory = held(pair, sizes, TOKENS[1] if sizes.grows and quick else TOKENS[0])
+        found["speed"].append({"function": function, **speed})
+        found["memory"] += _memory(memory, function)
+        found["notes"] += [{"function": function, **note._asdict()} for note in notes(pair, sizes, asked, memory)]
         found["sanity"] += sanity(function, asked[: len(calls) + 1])
     return found
 
@@ -133,15 +137,19 @@ def _speed(pair: Pair, sizes: Sizes) -> dict[str, Any]:
     return {"sizes": rows, "growth": exponents[0], "solution_growth": exponents[1]}
 
 
-def _memory(pair: Pair, sizes: Sizes, function: str) -> list[dict[str, Any]]:
-    tokens = TOKENS[1] if sizes.grows else TOKENS[0]
-    call = sizes.call(tokens)
-    yours = call and pair.metered(call)
-    theirs = call and pair.metered(call, solution=True)
-    if not yours or not theirs or yours.peak <= 0 or theirs.peak <= 0:
+def _memory(found: Held | None, function: str) -> list[dict[str, Any]]:
+    if not found or min(found.yours.peak, found.solution.peak) <= 0:
         return []
-    peaks = {"bytes": yours.peak, "solution_bytes": theirs.peak, "ratio": yours.peak / theirs.peak}
-    return [{"function": function, "tokens": tokens, **peaks}]
+    yours, theirs = found.yours.peak, found.solution.peak
+    return [
+        {
+            "function": function,
+            "tokens": found.tokens,
+            "bytes": yours,
+            "solution_bytes": theirs,
+            "ratio": yours / theirs,
+        }
+    ]
 
 
 def _code(name: str, source: bytes) -> list[dict[str, Any]]:

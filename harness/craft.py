@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from harness import expect
+from harness import wording
 from harness.model import Answer, Call
-from harness.sizes import LONGEST, Sizes, has_floats, narrowed
-from harness.timing import Metered, Pair, Timed
+from harness.sizes import Sizes, has_floats, narrowed
+from harness.timing import Metered, Pair
 
-MANY = 16
-SLOWER, LARGER = 1.5, 2.0
+Asked = Sequence[tuple[Call, Answer, Answer]]
+Loop = ast.For | ast.While
+FEW, MANY, GROWS = 4, 16, 2.5
+SLOWER, LARGER, WORTH = 1.5, 2.0, 1 << 18
 TRIED = 40
 PLAIN = """
 
@@ -48,26 +50,51 @@ class Axis(NamedTuple):
     option: str
 
 
-AXES = (Axis("H", "heads", "heads"), Axis("T", "tokens", "tokens"), Axis("B", "batch", "batch"))
+class Held(NamedTuple):
+    """What a call of so many tokens did in each."""
+
+    call: Call
+    tokens: int
+    yours: Metered
+    solution: Metered
 
 
-def notes(pair: Pair, sizes: Sizes, asked: Sequence[tuple[Call, Answer, Answer]]) -> list[Note]:
+AXES = (Axis("H", "heads", "heads"), Axis("T", "tokens", "tokens"), Axis("B", "the batch", "batch"))
+
+
+def held(pair: Pair, sizes: Sizes, tokens: int) -> Held | None:
+    """The memory of one call of each."""
+    call = sizes.call(tokens)
+    yours = call and pair.metered(call)
+    theirs = call and pair.metered(call, solution=True)
+    return Held(call, tokens, yours, theirs) if call and yours and theirs else None
+
+
+def notes(pair: Pair, sizes: Sizes, asked: Asked, memory: Held | None) -> list[Note]:
     """What can be said of one function; `asked` are calls with the answers of both."""
-    found = [*_loops(pair, sizes), *_dtype(pair, sizes), *_memory(pair, sizes), *_inputs(asked), *_views(pair, sizes)]
+    found = [*_loops(pair, sizes), *_dtype(pair, sizes), *_memory(pair, memory), *_inputs(asked), *_views(pair, sizes)]
     return [*found, *_warnings(asked)]
 
 
 def _loops(pair: Pair, sizes: Sizes) -> Iterator[Note]:
     """Loops of Python over heads, tokens or the batch, where the solution has none and is faster."""
+    found: list[tuple[Axis, int, float]] = []
     with contextlib.suppress(SyntaxError, ValueError):
-        loops = [node for node in ast.walk(ast.parse(pair.source)) if _body(node)]
-        for axis in AXES if loops else ():
-            few, many = _axis_call(sizes, axis, 4), _axis_call(sizes, axis, MANY)
-            loop = few and many and _loop(pair, loops, few, many)
-            if loop and many and few:
-                small, large = pair.timed(few), pair.timed(many)
-                if large and large.ratio and small and small.ratio and large.ratio >= SLOWER:
-                    yield Note("loop", loop, _slow(axis, loop, small.ratio, large))
+        tree = ast.parse(pair.source)
+        for axis in AXES:
+            few, many = _axis_call(sizes, axis, FEW), _axis_call(sizes, axis, MANY)
+            loop = _loop(pair, tree, few, many) if few and many else 0
+            timed = pair.timed(many) if loop and many else None
+            if timed and timed.ratio and timed.ratio >= SLOWER:
+                found.append((axis, loop, timed.ratio))
+    if found:
+        over = _listed([f"{axis.name} (line {line})" for axis, line, _ in found])
+        slower = [f"{ratio:.2g} times slower at {axis.letter} = {MANY}" for axis, _, ratio in found]
+        yield Note("loop", found[0][1], f"you loop over {over} in Python: {', '.join(slower)} than the solution")
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _axis_call(sizes: Sizes, axis: Axis, n: int) -> Call | None:
@@ -76,39 +103,39 @@ def _axis_call(sizes: Sizes, axis: Axis, n: int) -> Call | None:
     return sizes.call(**options) if usable else None
 
 
-def _loop(pair: Pair, loops: list[ast.AST], few: Call, many: Call) -> int:
-    """The line of the outermost loop whose body runs four times as often for four times as many; 0 if there is none."""
-    runs = [pair.metered(call) for call in (few, many)]
-    reference = [pair.metered(call, solution=True) for call in (few, many)]
-    if None in runs or None in reference or _scales(reference):
+def _loop(pair: Pair, tree: ast.AST, few: Call, many: Call) -> int:
+    """The line of the loop that takes more turns for more of something, where none of the solution's does; or 0."""
+    yours = [pair.metered(call) for call in (few, many)]
+    theirs = [pair.metered(call, solution=True) for call in (few, many)]
+    if None in theirs or _grown(ast.parse(pair.solution_source), *theirs):
         return 0
-    scaling = _scales(runs)
-    found = [node for node in loops if _body(node) & scaling]
-    last: Any = runs[-1]
-    by_count = sorted(found, key=lambda node: (min(last.counts[n] for n in _body(node) & scaling), node.lineno))  # type: ignore[attr-defined]
-    return by_count[0].lineno if by_count else 0  # type: ignore[attr-defined]
+    return _grown(tree, *yours)
 
 
-def _scales(runs: Sequence[Metered | None]) -> set[int]:
-    few, many = runs
-    assert few and many
-    return {line for line, n in many.counts.items() if n >= MANY and n >= 3 * few.counts.get(line, n)}
+def _grown(tree: ast.AST, few: Metered | None, many: Metered | None) -> int:
+    if few is None or many is None:
+        return 0
+    for node in ast.walk(tree):  # loops first, from the outside in
+        if isinstance(node, Loop) and _turns(node, many.counts) >= GROWS * _turns(node, few.counts) > 0:
+            return node.lineno
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp):
+            line = node.elt.lineno if not isinstance(node, ast.DictComp) else node.key.lineno
+            if many.counts.get(line, 0) >= GROWS * few.counts.get(line, MANY):
+                return node.lineno
+    return 0
 
 
-def _body(node: ast.AST) -> set[int]:
-    """The lines inside a loop; for a comprehension those that it stands on."""
-    if isinstance(node, ast.For | ast.While):
-        return set(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1))
-    if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
-        return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return set()
+def _turns(node: ast.For | ast.While, counts: Mapping[int, int]) -> float:
+    """How many turns a loop takes each time that it is reached."""
+    ran = _reached(node.body[0], counts)
+    return ran / max(1, counts.get(node.lineno, 0) - ran)
 
 
-def _slow(axis: Axis, line: int, small: float, large: Timed) -> str:
-    few = f", {small:.2g} times at {axis.letter} = 4" if small >= 1.1 else ""
-    over = "the batch" if axis.letter == "B" else axis.name
-    says = f"you loop over {over} in Python (line {line}): {large.ratio:.2g} times slower than the solution"
-    return f"{says} at {axis.letter} = {MANY}{few}"
+def _reached(node: ast.stmt, counts: Mapping[int, int]) -> int:
+    """How often a statement was reached from outside: the line of a loop also runs at the end of each turn."""
+    ran = counts.get(node.lineno, 0)
+    return ran - _reached(node.body[0], counts) if isinstance(node, Loop) else ran
 
 
 def _dtype(pair: Pair, sizes: Sizes) -> Iterator[Note]:
@@ -120,17 +147,17 @@ def _dtype(pair: Pair, sizes: Sizes) -> Iterator[Note]:
     [(yours, theirs)] = pair.both([call])
     if _kept(theirs) != "float32" or _kept(yours) != "float64":
         return
-    for line, text, source in _mended(pair.source):
+    seen = pair.metered(call, watch=True)
+    first = seen.wide if seen else 0
+    for line, text, source in sorted(_mended(pair.source), key=lambda m: (m[0] != first, len(m[1]))):
         session = pair.altered(source)
         answers = [] if session.broken else list(session.ask([call]))
         session.close()
         if answers and _kept(answers[0]) == "float32":
-            yield Note("dtype", line, f"{text} (line {line}) turns your float32 into float64")
+            yield Note("dtype", line, f"`{text}` (line {line}) turns your float32 into float64")
             return
-    seen = pair.metered(call, watch=True)
-    line = seen.wide if seen else 0
-    where = f": float64 first shows after line {line}" if line else ""
-    yield Note("dtype", line, f"float32 in gives float64 out{where}")
+    where = f": float64 first shows after line {first}" if first else ""
+    yield Note("dtype", first, f"float32 in gives float64 out{where}")
 
 
 def _kept(answer: Answer) -> str:
@@ -156,28 +183,25 @@ def _mended(source: bytes) -> Iterator[tuple[int, str, bytes]]:
         yield node.lineno, shown, b"".join(lines) + PLAIN.encode()
 
 
-def _memory(pair: Pair, sizes: Sizes) -> Iterator[Note]:
+def _memory(pair: Pair, held: Held | None) -> Iterator[Note]:
     """A line that holds far more at once than the solution ever does."""
-    call = sizes.call(LONGEST // 4)
-    yours = call and pair.metered(call)
-    theirs = call and pair.metered(call, solution=True)
-    if not call or not yours or not theirs or yours.peak < LARGER * theirs.peak or yours.peak < 1 << 20:
+    if not held or held.yours.peak < LARGER * held.solution.peak or held.yours.peak < WORTH:
         return
-    line = max(yours.peaks, key=lambda n: yours.peaks[n])
-    held, what = yours.peaks[line], "temporaries"
-    watched = pair.metered(call, watch=True)
-    if watched and watched.largest[2] >= held / 2:
-        name, shape, held, line = watched.largest
+    line = max(held.yours.peaks, key=lambda n: held.yours.peaks[n])
+    size, what = held.yours.peaks[line], "temporaries"
+    watched = pair.metered(held.call, watch=True)
+    if watched and watched.largest[2] >= size / 2:
+        name, shape, size, line = watched.largest
         what = f"an array `{name}` {shape}"
-    times = yours.peak / theirs.peak
-    says = f"line {line} makes {what} of {mebibytes(held)}; at its peak your code holds {times:.2g} times what the"
-    yield Note("memory", line, f"{says} solution holds (T = {LONGEST // 4})")
+    times = held.yours.peak / held.solution.peak
+    says = f"line {line} makes {what} of {mebibytes(size)}: at its peak your code holds {times:.2g} times as much as"
+    yield Note("memory", line, f"{says} the solution (T = {held.tokens})")
 
 
-def _inputs(asked: Sequence[tuple[Call, Answer, Answer]]) -> Iterator[Note]:
+def _inputs(asked: Asked) -> Iterator[Note]:
     for call, yours, theirs in asked:
         if yours.changed and not theirs.changed:
-            yield Note("input", 0, f"{call.function} modifies {' and '.join(yours.changed)}, the caller's own")
+            yield Note("input", 0, f"you modify {' and '.join(yours.changed)}, which belongs to the caller")
             return
 
 
@@ -190,12 +214,12 @@ def _views(pair: Pair, sizes: Sizes) -> Iterator[Note]:
         yield Note("view", 0, f"the answer of {call.function} is a view of {name}: writing into one changes the other")
 
 
-def _warnings(asked: Sequence[tuple[Call, Answer, Answer]]) -> Iterator[Note]:
+def _warnings(asked: Asked) -> Iterator[Note]:
     for call, yours, theirs in asked:
         if yours.warnings and not theirs.warnings and yours.raised is None:
             first = yours.warnings[0]
             where = f" in line {first.line}" if first.line else ""
-            text, _ = expect.describe(call)
+            text, _ = wording.describe(call)
             yield Note("warning", first.line, f"{first.category}{where}: {first.message} ({text})")
             return
 

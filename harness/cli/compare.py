@@ -85,8 +85,8 @@ def _which(options: argparse.Namespace) -> tuple[str, Path]:
         raise Usage("a head is a whole number from 0")
     path = Path(options.file)
     if options.kata is None and path.suffix != ".py" and not path.is_file():
-        name = pick(options.file)
-        return name, kata_file(name)
+        own = pick(options.file)
+        return own, kata_file(own)
     name = pick(options.kata) if options.kata is not None else kata_of(path)
     if name is None:
         raise Usage(f"{path}: neither the file's name nor its functions tell which kata it is: use --kata NAME")

@@ -29,9 +29,9 @@ def _verdict(document: dict[str, Any]) -> str:
     if document["mistakes"]:
         lines += [line for one in document["mistakes"] for line in _mistake(one)]
     elif document["says"]:
-        lines.append(_wrap(document["says"]))
+        lines.append(_wrap(f"{'' if document['verdict'] == 'fail' else 'follow-up: '}{document['says']}"))
     departure = document["departure"]
-    if document["verdict"] in ("fail", "broken") or departure["stage"]:
+    if departure["stage"] or (document["verdict"] == "fail" and departure["says"] != "everything agrees"):
         lines.append(_wrap(f"Step by step: {departure['says']}."))
     return "\n".join(lines)
 

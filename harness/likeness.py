@@ -60,6 +60,11 @@ def _equal(got: Array, want: Array) -> bool:
     return near(got[~hidden], want[~hidden])
 
 
+def blocked(array: Array) -> bool:
+    """Whether a mask has filled in some entries."""
+    return array.dtype.kind == "f" and bool((array < BLOCKED).any())
+
+
 def near(got: Array, want: Array) -> bool:
     """Whether arrays of one shape agree, in the precision of the coarser one."""
     coarse = want.dtype.kind == got.dtype.kind == "f" and got.dtype.itemsize < want.dtype.itemsize
@@ -119,14 +124,28 @@ def _sums(got: Array, want: Array) -> str:
     floats = want.dtype.kind == got.dtype.kind == "f" and want.ndim > 1
     if not floats or not (want >= 0).all() or not _ones(want.sum(axis=-1)) or _ones(got.sum(axis=-1)):
         return ""
-    columns = got.sum(axis=-2)
-    if _ones(columns[columns != 0]):  # a column that is blocked throughout is 0
+    if _ones(got.sum(axis=-2)):
         return "the softmax runs over the queries: columns sum to 1, rows do not"
     return "the rows do not sum to 1"
 
 
 def _ones(sums: Array) -> bool:
-    return bool((abs(sums - 1) < 1e-4).all())
+    """Whether all sums are 1; what is blocked throughout may sum to 0."""
+    return bool(((abs(sums - 1) < 1e-4) | (sums == 0)).all() and (sums != 0).any())
+
+
+def looks_like(got: Array, want: Array) -> bool:
+    """Whether an array has the shape and the marks of a mask, of masked scores, or of weights, as the other has."""
+    if got.shape != want.shape or got.dtype.kind != want.dtype.kind:
+        return False
+    if want.dtype == bool:
+        return True
+    if want.dtype.kind != "f" or want.ndim < 2:
+        return False
+    if (want < BLOCKED).any():
+        return bool((got < BLOCKED).any())
+    positive = bool((want >= 0).all() and (got >= 0).all() and _ones(want.sum(axis=-1)))
+    return positive and (_ones(got.sum(axis=-1)) or _ones(got.sum(axis=-2)))
 
 
 def _turned_round(got: Array, want: Array) -> str:

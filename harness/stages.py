@@ -18,6 +18,7 @@ from harness.model import Answer, Call, Traced
 from harness.wire import Array
 
 UNTOLD = "could not tell"
+__all__ = ["Comparison", "attention", "calls", "departure", "table", "trace"]
 
 
 def trace(session: Session, call: Call) -> tuple[Traced, ...]:
@@ -140,7 +141,8 @@ class Comparison:
         for stage in self._missing():
             found = None if stage is output else self.counterpart(stage)
             if found is not None and not self._may_follow(found, stage):
-                lacks = f"nothing of yours is {_the(passed[0])}" if len(passed) == 1 else ""
+                lacks = f"nothing of yours is {_the(passed[0])}" if passed else ""
+                lacks = "no variable holds what lies between" if len(passed) > 1 else lacks
                 return stage, self._says(stage, self._why(found, stage) or lacks)
             passed.append(stage.name)
         return self._output(output) if output else (None, UNTOLD)
@@ -173,18 +175,21 @@ class Comparison:
         """The person's array that goes by the name of a stage and differs: the last that tells why, or the last."""
         before = self.way.stages[: self.way.stages.index(stage)]
         after = max((self._at[s.name] or 0 for s in before if s.leaves <= stage.leaves), default=-1)
-        named = [t.value for n, t in enumerate(self._pool) if n > after and self._named(t, stage)]
+        named = [t.value for n, t in enumerate(self._pool) if n >= after and self._named(t, stage)]
         fits = [value for value in named if value.size == stage.value.size]
         if not fits and self.answer.raised is not None and stage.name != "mask":
             fits = [value for value in named if value.ndim == stage.value.ndim]
+        fits = [value for value in fits if likeness.looks_like(value, stage.value)] or fits
         telling = [value for value in fits if self._why(value, stage)]
         return next(reversed(telling or fits), None)
 
     def _named(self, one: Traced, stage: Stage) -> bool:
         """Whether a traced value goes by the name of a stage."""
         if stage.known:
-            return stagewords.known(one) == stage.known
-        return (one.function, one.variable) == (stage.function, stage.variable)
+            return stagewords.known(one) == stage.known or likeness.looks_like(one.value, stage.value)
+        given = self.way.inputs.get(one.variable)
+        bound = given is None or not _equal(one.value, given)
+        return bound and (one.function, one.variable) == (stage.function, stage.variable)
 
     def _why(self, got: Array, stage: Stage) -> str:
         """What is measured about the person's value: it is another stage, an input, or off in a simple way."""
@@ -194,7 +199,7 @@ class Comparison:
         others |= {f"{name} itself": array for name, array in self.way.inputs.items()}
         alike = _equal if stage.name == "output" else likeness.same
         for words, array in others.items():
-            if alike(got, array):
+            if alike(got, array) and likeness.blocked(got) == likeness.blocked(array):
                 return f"that is {words}"
         return likeness.how(got, stage.value, self.way.sizes) or likeness.added(got, self._terms())
 

@@ -11,14 +11,15 @@ import pytest
 from harness.outline import ROOT
 
 ROWS = (
-    {"stubs", "source", "forge", "model", "wire", "markup", "clock", "tracing", "sidebyside", "meter", "arguments"},
-    {"kata", "outline", "line", "calls", "grids", "answers", "probe", "influence", "worker", "report"},
+    {"stubs", "source", "forge", "model", "wire", "markup", "clock", "tracing", "sidebyside", "meter", "arguments", "outputs"},
+    {"kata", "outline", "line", "calls", "grids", "answers", "probe", "influence", "worker", "report", "wording"},
     {"serve", "judge", "expect", "history", "symptoms", "clarify", "families"},
-    {"moves", "attempts", "schedule", "interview", "hints", "pictures", "agreement"},
+    {"moves", "attempts", "schedule", "interview", "hints", "likeness", "pictures", "agreement"},
     {"checks", "svg"},
     {"registry", "matching"},
     {"diagnose", "examples", "recorder", "stagewords"},
     {"grade", "plant", "course", "timing", "sizes"},
+    {"stages"},
     {"practice", "room", "craft", "gallery"},
     {"mock", "debrief", "scorecard", "compare"},
     {"portfolio", "page"},

@@ -7,13 +7,14 @@ arrays, which a check may have written into meanwhile: the shared call has array
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from harness import wire
+from harness import outputs, wire
+from harness.arguments import Watched
 from harness.model import Call, Signature
 
 MOST = 4096
@@ -74,6 +75,8 @@ def copied(value: Any) -> Any:
 
 def each(value: Any, change: Callable[[Any], Any]) -> Any:
     """The same dict, tuple or list with its items changed; a copy of anything else."""
+    if isinstance(value, wire.Carried):
+        return value
     if isinstance(value, dict):
         return {key: change(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -98,6 +101,8 @@ def _key(value: Any, known: dict[int, Any]) -> Any:
         return (dict, *[(name, _key(item, known)) for name, item in value.items()])
     if kind is tuple or kind is list:
         return (kind, *[_key(item, known) for item in value])
+    if kind is np.random.Generator:
+        return kind, repr(value.bit_generator.state)
     if kind in PLAIN or isinstance(value, np.generic):
         return kind, repr(value)
     raise TypeError(kind)
@@ -108,8 +113,7 @@ def give(functions: Any, call: Call, args: tuple[Any, ...], watch: bool = False)
     key = functions, watch
     if key not in call.given:
         call.given[key] = given = _give(functions, call, args, watch)
-        if isinstance(given.value, np.ndarray):
-            given.value.flags.writeable = False
+        outputs.freeze(given.value)
     kept: Given = call.given[key]
     return kept
 
@@ -130,21 +134,29 @@ class Remembered:
         def remembered(*args: Any) -> Any:
             call = self._calls.shared(Call(name, args, names))
             given = give(self._functions, call, frozen(call.args))
-            return given.value if isinstance(given.value, np.ndarray) else function(*args)
+            return function(*args) if given.raised else given.value
 
         return remembered
 
 
 def _give(functions: Any, call: Call, args: tuple[Any, ...], watch: bool = False) -> Given:
     """What the functions answer, on read-only `args`; on copies when they write into them, or to watch what changes."""
-    if watch:
-        args = copied(call.args)
     try:
+        passed = [_passed(functions, arg) for arg in (call.args if watch else args)]
+        passed = copied(passed) if watch else passed
+        watched = Watched(call.names, passed) if watch else None
         with np.errstate(all="ignore"):
-            value = getattr(functions, call.function)(*args)
+            value = getattr(functions, call.function)(*passed)
     except Exception as error:
         return Given(None, True) if watch or "read-only" not in str(error) else _give(functions, call, args, True)
-    return Given(value, False, tuple(_changed(call, args)) if watch else ())
+    return Given(value, False, tuple(watched.changed()) if watched else ())
+
+
+def _passed(functions: Any, arg: Any) -> Any:
+    """An argument; what an earlier call gave, as these functions themselves give it."""
+    if not isinstance(arg, wire.Carried):
+        return arg
+    return copied(give(functions, arg.call, frozen(arg.call.args)).value[arg.part])
 
 
 def frozen(value: Any) -> Any:
@@ -154,12 +166,3 @@ def frozen(value: Any) -> Any:
         view.flags.writeable = False
         return view
     return each(value, frozen)
-
-
-def _changed(call: Call, args: Sequence[Any]) -> Iterable[str]:
-    for index, (was, now) in enumerate(zip(call.args, args, strict=True)):
-        name = call.names[index] if index < len(call.names) else f"argument {index}"
-        if isinstance(was, np.ndarray) and was.tobytes() != now.tobytes():
-            yield name
-        elif isinstance(was, dict):
-            yield from (f'{name}["{k}"]' for k in was if was[k].tobytes() != now[k].tobytes())

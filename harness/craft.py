@@ -199,7 +199,7 @@ def _memory(pair: Pair, held: Held | None) -> Iterator[Note]:
 
 
 def _inputs(asked: Asked) -> Iterator[Note]:
-    for call, yours, theirs in asked:
+    for _, yours, theirs in asked:
         if yours.changed and not theirs.changed:
             yield Note("input", 0, f"you modify {' and '.join(yours.changed)}, which belongs to the caller")
             return

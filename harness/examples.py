@@ -6,13 +6,17 @@ import copy
 import doctest
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, wraps
 from typing import Any
 
+import numpy as np
+
 from harness import expect, registry, stubs
+from harness.calls import frozen, give
 from harness.judge import Session
 from harness.model import Answer, Call, Raised, Submission, Wrong
+from harness.wire import Carried
 
 
 @dataclass(frozen=True)
@@ -27,9 +31,9 @@ class Example:
 @cache
 def examples(name: str) -> tuple[Example, ...]:
     """The calls of the kata's own functions that the prompt's `>>>` lines make, each once."""
-    solution, calls = registry.solution(name), list[Call]()
+    solution, calls, results = registry.solution(name), list[Call](), list[tuple[Call, Any]]()
     scope = dict(vars(solution.reference()))
-    scope |= {function: _recorded(scope[function], calls) for function in registry.kata(name).functions}
+    scope |= {function: _recorded(scope[function], calls, results) for function in registry.kata(name).functions}
     found: dict[str, Example] = {}
     before = ""
     for shown in doctest.DocTestParser().get_examples(stubs.prompt(solution.source)):
@@ -51,7 +55,7 @@ def _run(source: str, scope: dict[str, Any]) -> None:
     eval(code, scope)
 
 
-def _recorded(function: Callable[..., Any], calls: list[Call]) -> Callable[..., Any]:
+def _recorded(function: Callable[..., Any], calls: list[Call], results: list[tuple[Call, Any]]) -> Callable[..., Any]:
     signature = inspect.signature(function)
 
     @wraps(function)
@@ -59,8 +63,10 @@ def _recorded(function: Callable[..., Any], calls: list[Call]) -> Callable[..., 
         bound = signature.bind(*args, **kwargs)
         if bound.kwargs:  # a default before it was left out
             bound.apply_defaults()
-        calls.append(Call(function.__name__, copy.deepcopy(bound.args), tuple(signature.parameters)))
-        return function(*args, **kwargs)
+        passed = tuple(_carried(arg, results) or copy.deepcopy(arg) for arg in bound.args)
+        calls.append(Call(function.__name__, passed, tuple(signature.parameters)))
+        results.append((calls[-1], function(*args, **kwargs)))
+        return results[-1][1]
 
     return recorded
 
@@ -72,8 +78,26 @@ def trial(session: Submission, name: str) -> tuple[tuple[Example, str], ...]:
     if cause:
         return tuple((example, cause) for example in shown)
     reference = registry.solution(name).reference()
-    answers = session.ask([example.call for example in shown])
-    return tuple((e, _said(e.call, answer, reference)) for e, answer in zip(shown, answers, strict=True))
+    answers: dict[int, Answer] = {}
+    for example in shown:  # one by one, since a later call may pass on what an earlier one gave
+        args = tuple(_own(arg, answers) if isinstance(arg, Carried) else arg for arg in example.call.args)
+        [answers[id(example.call)]] = session.ask([replace(example.call, args=args)])
+    return tuple((e, _said(e.call, answers[id(e.call)], reference)) for e in shown)
+
+
+def _carried(arg: Any, results: list[tuple[Call, Any]]) -> Carried | None:
+    """What an earlier call gave beside its arrays, such as a cache; None for any other argument."""
+    if arg is None or isinstance(arg, np.ndarray | int | float):
+        return None
+    parts = ((call, n, part) for call, result in results if type(result) is tuple for n, part in enumerate(result))
+    return next((Carried(part, call, n) for call, n, part in parts if part is arg), None)
+
+
+def _own(carried: Carried, answers: dict[int, Answer]) -> Carried:
+    """The same part of what this submission gave; None where it gave no such thing."""
+    value = answers[id(carried.call)].value
+    fits = type(value) in (tuple, list) and len(value) > carried.part
+    return replace(carried, value=value[carried.part] if fits else None)
 
 
 def _unusable(session: Submission) -> str:
@@ -88,7 +112,7 @@ def _said(call: Call, answer: Answer, reference: Any) -> str:
     if answer.raised is not None and answer.raised.type == "NotImplementedError":
         return f"{call.function} is not implemented yet"
     try:
-        expect.same(call, answer, getattr(reference, call.function)(*copy.deepcopy(call.args)))
+        expect.same(call, answer, give(reference, call, frozen(call.args)).value)
     except Wrong as wrong:
         return " ".join(wrong.says.split())
     return ""

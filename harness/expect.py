@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from harness import grids
+from harness import grids, outputs
 from harness.model import Answer, Call, Function, Wrong
 from harness.wire import Array, Handle
+from harness.wording import describe
 
+ORDINALS = ("first", "second", "third")
 Case = tuple[Any, ...]
 Right = Callable[..., Any]
 
@@ -39,16 +40,15 @@ def agrees(ask: Function, right: Right, cases: Iterable[Case], hint: str = "") -
         same(call, answer, want, hint)
 
 
-def same(call: Call, answer: Answer, want: Array, hint: str = "") -> None:
-    """One answer is an ndarray of the right shape, kind and values."""
-    got = returned(call, answer, want)
-    bad = differs(got, want)
-    if not bad.any():
-        return
-    first = tuple(int(i) for i in np.argwhere(bad)[0])
-    is_, should = grids.pair(got[first], want[first])
-    says = f"{list(first) if first else ''} is {is_}, should be {should}"
-    raise wrong(call, answer, says, *_details(got, want, bad), hint=hint)
+def same(call: Call, answer: Answer, want: Any, hint: str = "") -> None:
+    """One answer has the right shape, kind and values; so has each array and number in a tuple."""
+    for part, got, right in answered(call, answer, want):
+        bad = differs(got, right)
+        if bad.any():
+            first = tuple(int(i) for i in np.argwhere(bad)[0])
+            is_, should = grids.pair(got[first], right[first])
+            says = f"{part}{list(first) if first else ''} is {is_}, should be {should}"
+            raise wrong(call, answer, says, *_details(got, right, bad), *_which(call, part), hint=hint)
 
 
 def wrong(call: Call, answer: Answer, says: str, *shows: str, hint: str = "", mistake: str | None = None) -> Wrong:
@@ -57,32 +57,69 @@ def wrong(call: Call, answer: Answer, says: str, *shows: str, hint: str = "", mi
     return Wrong(f"{text}{says}", *shows, *where, *_some(hint), call=call, answer=answer, mistake=mistake)
 
 
-def returned(call: Call, answer: Answer, want: Array) -> Array:
-    """The answer is an ndarray of the shape and the kind (bool, whole, float) of `want`; its values are not read."""
-    got = answer.value
+def returned(call: Call, answer: Answer, want: Any) -> Array:
+    """The answer has the shape and the kind (bool, whole, float) of `want`; its values are not read.
+
+    Of a tuple, all that is compared is looked at, and the first part returned.
+    """
+    return answered(call, answer, want)[0].got
+
+
+class Output(NamedTuple):
+    """An array of an answer with the right one; `part` is how a message calls it, '[1]' of a tuple and '' elsewhere."""
+
+    part: str
+    got: Array
+    want: Array
+
+
+def answered(call: Call, answer: Answer, want: Any) -> list[Output]:
+    """All that is compared of an answer, each of the right shape and kind. A number is an array without axes."""
+    got = outputs.parts(answer.value, want)
     if answer.raised is not None:
         raise wrong(call, answer, f" {answer.raised}")
-    if got is None:
+    if answer.value is None:
         raise wrong(call, answer, " is None: is its return missing?")
+    if got is None:
+        raise wrong(call, answer, f" is {_built(answer.value)}, should be a tuple of {len(want)}")
+    names = [f"[{n}]" if isinstance(want, tuple) else "" for n in outputs.places(want)]
+    found = [Output(*three) for three in zip(names, got, outputs.wanted(want), strict=True)]
+    for part, value, right in found:
+        _fits(call, answer, part, value, right)
+    return found
+
+
+def _fits(call: Call, answer: Answer, part: str, got: Any, want: Array) -> None:
+    which = _which(call, part)
     if not isinstance(got, np.ndarray):
-        kind = got.type if isinstance(got, Handle) else type(got).__name__
-        raise wrong(call, answer, f" is of type {kind}, should be a numpy.ndarray of shape {want.shape}")
+        should = f"a numpy.ndarray of shape {want.shape}" if want.shape else "a float"
+        raise wrong(call, answer, f"{part} is {_built(got)}, should be {should}", *which)
     if got.shape != want.shape:
-        raise wrong(call, answer, f" has shape {got.shape}, should be {want.shape}", *_some(_shapes(got, want)))
+        should = f"{want.shape}" if want.shape else "a single number"
+        shows = _some(_shapes(got, want))
+        raise wrong(call, answer, f"{part} has shape {got.shape}, should be {should}", *shows, *which)
     if got.dtype.kind != want.dtype.kind:
-        raise wrong(call, answer, f" has dtype {got.dtype}, should be {want.dtype}", *_some(_shapes(got, want)))
-    return got
+        shows = _some(_shapes(got, want))
+        raise wrong(call, answer, f"{part} has dtype {got.dtype}, should be {want.dtype}", *shows, *which)
+
+
+def _built(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"of type {value.type if isinstance(value, Handle) else type(value).__name__}"
+
+
+def _which(call: Call, part: str) -> list[str]:
+    return [f"{part} is the {ORDINALS[int(part[1:-1])]} of what {call.function} returns."] if part else []
 
 
 def keeps_float32(ask: Function, right: Right, cases: Iterable[Case]) -> None:
     """float32 in gives float32 out. Pass the cases in float64: they are cast here, ids and masks left alone."""
     for call, answer, want in _asked(ask, right, [cast(case, np.float32) for case in cases]):
-        got = returned(call, answer, want)
-        if got.dtype != np.float32:
-            hint = (
-                "Under NumPy 2 a float64 scalar such as np.sqrt(8) makes float64 of a float32 array; 8**0.5 does not."
-            )
-            raise wrong(call, answer, f" gives {got.dtype} for float32 in", hint)
+        for part, got, wanted in answered(call, answer, want):
+            if got.dtype != wanted.dtype and got.dtype.kind == "f":
+                hint = "Under NumPy 2 a float64 scalar such as np.sqrt(8) makes float64 of float32; 8**0.5 does not."
+                raise wrong(call, answer, f"{part} gives {got.dtype} for float32 in", hint, *_which(call, part))
         same(call, answer, want)
 
 
@@ -125,7 +162,7 @@ def silent(ask: Function, right: Right, cases: Iterable[Case]) -> None:
             raise wrong(call, answer, " warns, though the values are right")
 
 
-def _asked(ask: Function, right: Right, cases: list[Case]) -> Iterator[tuple[Call, Answer, Array]]:
+def _asked(ask: Function, right: Right, cases: list[Case]) -> Iterator[tuple[Call, Answer, Any]]:
     """Each call with its answer and the right one, which is computed while the worker is at work."""
     answers = ask.each(cases)
     wants = [right(*case) for case in cases]
@@ -133,7 +170,7 @@ def _asked(ask: Function, right: Right, cases: list[Case]) -> Iterator[tuple[Cal
 
 
 def cast(value: Any, dtype: Any) -> Any:
-    """The same value with its float arrays in another dtype, also inside tuples and dicts."""
+    """The same value with its float arrays in another dtype, also inside tuples, lists and dicts."""
     return _each_array(value, lambda a: a.astype(dtype) if a.dtype.kind == "f" else a)
 
 
@@ -156,43 +193,11 @@ def strided(value: Any) -> Any:
 def _each_array(value: Any, change: Callable[[Array], Array]) -> Any:
     if isinstance(value, np.ndarray):
         return change(value)
-    if isinstance(value, tuple):
-        return tuple(_each_array(item, change) for item in value)
+    if isinstance(value, tuple | list):
+        return type(value)(_each_array(item, change) for item in value)
     if isinstance(value, Mapping):
         return {key: _each_array(item, change) for key, item in value.items()}
     return value
-
-
-def describe(call: Call) -> tuple[str, list[str]]:
-    """The call in one line, and below it what its arrays are: `split_heads(x, 2)`, `x is float64 (2, 3, 8)`."""
-    words, where = [], []
-    for index, value in enumerate(call.args):
-        name = call.names[index] if index < len(call.names) else f"argument {index}"
-        if isinstance(value, np.ndarray):
-            words.append(name)
-            where.append(_argument(name, value))
-        elif isinstance(value, Mapping):
-            words.append(name)
-            where.append(f"{name}: " + ", ".join(f"{key} {item.shape}" for key, item in value.items()))
-        else:
-            words.append(repr(value))
-    return f"{call.function}({', '.join(words)})", ["\n".join(where)] if where else []
-
-
-def _argument(name: str, value: Array) -> str:
-    if 0 < value.size <= 12:
-        return textwrap.fill(
-            f"{name} = np.array({_literal(value.tolist())})", 72, subsequent_indent=" " * (len(name) + 12)
-        )
-    return f"{name}: {value.dtype} {value.shape}"
-
-
-def _literal(entries: Any) -> str:
-    if isinstance(entries, list):
-        return f"[{', '.join(map(_literal, entries))}]"
-    if isinstance(entries, float) and not np.isfinite(entries):
-        return "np.nan" if entries != entries else "-np.inf" if entries < 0 else "np.inf"
-    return f"{entries:.6g}" if isinstance(entries, float) and entries != int(entries) else repr(entries)
 
 
 def _details(got: Array, want: Array, wrong: Array) -> list[str]:

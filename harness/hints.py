@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness import expect
+from harness import wording
 from harness.kata import Kata
 from harness.model import Call, Outcome, Report
 
@@ -27,7 +27,7 @@ def _to_try(wrong: Sequence[Outcome]) -> tuple[str]:
     shown = min((o for o in wrong if o.call), key=lambda o: _size(o.call), default=wrong[0])
     words = f"This does not hold yet: {shown.title}."
     if shown.call:
-        call, details = expect.describe(shown.call)
+        call, details = wording.describe(shown.call)
         words += "\n".join([f" Try by hand:\n  {call}", *(f"  {line}" for d in details for line in d.splitlines())])
     return (words,)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from harness import outputs
 from harness.calls import Given, frozen, give
 from harness.expect import differs, tolerance
 from harness.model import Answer, Call
@@ -31,12 +32,18 @@ class Peak:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One call, what the submission answered, what is right, and the arguments to replay it with."""
+    """One call, what the submission answered, what is right, and the arguments to replay it with.
+
+    Of an answer of several parts it is one `part`, out of the `whole` right answer; an answer that is no such tuple is
+    taken as it is, and its part is None.
+    """
 
     call: Call
     answer: Answer
     right: Array
     args: tuple[Any, ...]
+    whole: Any
+    part: int | None = 0
     peak: Peak | None = None
 
 
@@ -64,11 +71,29 @@ def judged(reference: Any, records: Iterable[Record]) -> tuple[list[Evidence], l
         args = frozen(call.args)
         right = give(reference, call, args)
         if not right.raised:
-            if _is_wrong(answer, right.value):
-                wrong.append(Evidence(call, answer, right.value, args, _peak(answer, right.value)))
-            else:
-                sound.append(Evidence(call, answer, right.value, args))
+            for e in _evidence(call, answer, args, right.value):
+                (wrong if e.part is None or _is_wrong(e.answer, e.right) else sound).append(e)
     return sorted(wrong, key=lambda e: e.right.size), sound
+
+
+def _evidence(call: Call, answer: Answer, args: tuple[Any, ...], whole: Any) -> Iterator[Evidence]:
+    """A call, by the parts of its answer."""
+    rights, got = outputs.wanted(whole), outputs.parts(answer.value, whole)
+    if got is None:
+        yield Evidence(call, answer, rights[0], args, whole, None)
+        return
+    for part, (value, right) in enumerate(zip(got, rights, strict=True)):
+        one = answer if value is answer.value else replace(answer, value=value)
+        yield Evidence(call, one, right, args, whole, part, _peak(one, right))
+
+
+def _theirs(functions: Any, e: Evidence, watch: bool = False) -> Given:
+    """What patched code gives in the place of an answer; None where its answer is built otherwise."""
+    given = give(functions, e.call, e.args, watch)
+    parts = outputs.parts(given.value, e.whole)
+    if e.part is None or parts is None:
+        return replace(given, value=given.value if e.part is None and parts is None else None)
+    return given if parts[e.part] is given.value else replace(given, value=parts[e.part])
 
 
 def _peak(answer: Answer, right: Any) -> Peak | None:
@@ -99,7 +124,7 @@ def fit(functions: Any, evidence: list[Evidence]) -> Fit:
     matches: list[Match] = []
     left = 0.0
     for index, e in enumerate(evidence):
-        one = _compare(e, give(functions, e.call, e.args, bool(e.answer.changed)))
+        one = _compare(e, _theirs(functions, e, bool(e.answer.changed)))
         if one.match == "contradicts":
             evidence.insert(0, evidence.pop(index))
             return one
@@ -119,7 +144,7 @@ def _compare(e: Evidence, given: Given) -> Fit:
         return CONTRADICTS
     if got.shape != theirs.shape or got.dtype != theirs.dtype or given.changed != e.answer.changed:
         return CONTRADICTS
-    if got.shape != right.shape or got.dtype != right.dtype or e.answer.changed:
+    if got.shape != right.shape or got.dtype != right.dtype or e.answer.changed or e.part is None:
         return CONTRADICTS if differs(got, theirs).any() else Fit("values")
     if e.peak and math.inf > abs(float(theirs.flat[e.peak.at]) - e.peak.got) * CLOSER > e.peak.off:
         return CONTRADICTS  # most mistakes are told apart by this entry alone
@@ -160,14 +185,14 @@ def _distance(a: Array, b: Array) -> float:
 
 def is_right(functions: Any, e: Evidence, blank: bool = False) -> bool:
     """Whether patched code gives what is right for a call; `blank`: as far as it gives anything finite. Kept, too."""
-    key = functions, "right", blank
+    key = functions, "right", e.part, blank
     if key not in e.call.given:
         e.call.given[key] = _is_right(functions, e, blank)
     return bool(e.call.given[key])
 
 
 def _is_right(functions: Any, e: Evidence, blank: bool) -> bool:
-    given = give(functions, e.call, e.args)
+    given = _theirs(functions, e)
     value = given.value
     if given.changed or not isinstance(value, np.ndarray):
         return False
@@ -186,7 +211,7 @@ def ratio(functions: Any, evidence: list[Evidence]) -> float | None:
     """The worst of (distance to the mistake) / (distance to the right answer); None when it is not near."""
     worst = 0.0
     for e in evidence:
-        given = give(functions, e.call, e.args)
+        given = _theirs(functions, e)
         got = e.answer.value
         if e.answer.changed or given.raised or not all(isinstance(v, np.ndarray) for v in (got, given.value)):
             return None

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect, grids
+from harness import expect, grids, wording
 from harness.model import Call, Function, Wrong
 from harness.probe import Rng, normal
 from harness.wire import Array
@@ -73,7 +73,7 @@ def stays(ask: Function, cases: list[tuple[Any, ...]], right: Array, when: str) 
         wrong = expect.differs(got, base)
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
-            text, where = expect.describe(call)
+            text, where = wording.describe(call)
             is_, should = grids.pair(got[at], base[at])
             says = f"{text}{list(at)} is {is_}, should stay {should} when {when}"
             raise Wrong(says, f"{wrong.sum()} of {wrong.size} entries move", *where, call=call, answer=answer)

@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 
 from harness import probe, registry
+from harness.calls import Calls, Remembered
 from harness.model import Answer, Call, Submission
-from harness.wire import Array
+from harness.wire import Array, Carried
 
 SMALL, LARGE, OF_EACH = 600, 100.0, 3
 
 
 class Recorder(Submission):
-    """The reference as a submission in this process; it keeps the calls that checks make."""
+    """The reference as a submission in this process; it keeps the calls that checks make.
+
+    Not those that pass on what an earlier call gave: to another submission it means nothing.
+    """
 
     def __init__(self, name: str) -> None:
         self.signatures, self.calls = registry.wanted(name), list[Call]()
@@ -27,13 +31,14 @@ class Recorder(Submission):
     def ask(self, calls: Sequence[Call]) -> list[Answer]:
         """Answer as the reference does."""
         answers = [Answer(called(self._reference, call)) for call in calls]
-        self.calls += calls
+        self.calls += [call for call in calls if not any(isinstance(arg, Carried) for arg in call.args)]
         return answers
 
 
 def called(functions: Any, call: Call) -> Any:
     """The value of a call in this process; its arguments stay as they are."""
-    return getattr(functions, call.function)(*copy.deepcopy(call.args))
+    args = [arg.value if isinstance(arg, Carried) else arg for arg in call.args]
+    return getattr(functions, call.function)(*copy.deepcopy(args))
 
 
 @cache
@@ -41,7 +46,8 @@ def recorded(name: str) -> tuple[tuple[Call, ...], ...]:
     """Ordinary small calls of each core check."""
     found = []
     for check in (check for check in registry.kata(name).checks if check.level == "core"):
-        recorder, reference = Recorder(name), registry.solution(name).reference()
+        recorder = Recorder(name)
+        reference = Remembered(registry.solution(name).reference(), registry.wanted(name), Calls())
         with suppress(Exception):  # a check of what the judge alone can see, or of what must raise
             check.function(recorder, reference, probe.generator(0, name, check.name))
         found.append(tuple(call for call in recorder.calls if _ordinary(call)))

@@ -34,6 +34,18 @@ class Handle:
     text: str
 
 
+@dataclass(frozen=True)
+class Carried:
+    """Part of the answer to an earlier call that is passed on in a later one, as a cache is.
+
+    The submission gets its own `value` back; whoever is asked to repeat `call` passes on what it gave itself.
+    """
+
+    value: Any
+    call: Any
+    part: int
+
+
 def pack(value: Any, keep: Callable[[Any], Handle] | None = None) -> bytes:
     """The bytes of a value; `keep` takes in what cannot cross and names it."""
     writer = _Writer(keep)
@@ -83,7 +95,9 @@ class _Writer:
             return {"dict": [[self.encode(k), self.encode(v)] for k, v in value.items()]}
         return self._other(value)
 
-    def _other(self, value: Any) -> dict[str, Any]:
+    def _other(self, value: Any) -> Any:
+        if type(value) is Carried:
+            return self.encode(value.value)
         if isinstance(value, np.generic) and value.dtype.kind in "biufc":
             self.buffers.append(value.tobytes())
             return {"scalar": [value.dtype.str, len(self.buffers[-1])]}

@@ -10,12 +10,10 @@ import time
 import traceback
 import types
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from harness import tracing, wire
+from harness.arguments import Watched
 
 PRINT_LIMIT = 64 * 1024
 
@@ -98,7 +96,7 @@ class Worker:
         tracer = tracing.Tracer(self.path) if isinstance(request, dict) else None
         function, *args = request["trace"] if isinstance(request, dict) else request
         names = self.names[function]
-        before = {name: (value, _state(value)) for name, value in _leaves(names, args).items()}
+        watched = Watched(names, args)
         result: dict[str, Any] = {}
         value: Any = None
         with warnings.catch_warnings(record=True) as caught:
@@ -111,7 +109,7 @@ class Worker:
                 result["raised"] = self.describe(error)
             result["seconds"] = time.perf_counter() - start
         result["warnings"] = [self._warned(w) for w in (caught or ())[:8]]
-        result["changed"] = _changed(before, _leaves(names, args))
+        result["changed"] = watched.changed()
         result["prints"], result["peak_bytes"] = self.prints.take(), peak_bytes()
         if tracer:
             result["traced"] = tracer.found
@@ -162,38 +160,6 @@ class Worker:
     def _warned(self, warned: warnings.WarningMessage) -> list[Any]:
         line = warned.lineno if warned.filename == self.path else 0
         return [_type_name(warned.category), _text(lambda: str(warned.message))[:300], line]
-
-
-def _state(value: Any) -> tuple[Any, ...]:
-    """What a call must leave as it was: an assignment to x.shape changes the caller's array as well."""
-    if not isinstance(value, np.ndarray):
-        return ()
-    return value.shape, value.dtype.str, value.flags.writeable, value.tobytes()
-
-
-def _leaves(names: Sequence[str], args: Sequence[Any]) -> dict[str, Any]:
-    """The arrays and other values among the arguments, also inside dicts and lists, by their names in a message."""
-    found: dict[str, Any] = {}
-    for index, value in enumerate(args):
-        _add_leaves(found, names[index] if index < len(names) else f"argument {index}", value)
-    return found
-
-
-def _add_leaves(found: dict[str, Any], name: str, value: Any) -> None:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            _add_leaves(found, f'{name}["{key}"]', item)
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            _add_leaves(found, f"{name}[{index}]", item)
-    else:
-        found[name] = value
-
-
-def _changed(before: dict[str, tuple[Any, tuple[Any, ...]]], after: dict[str, Any]) -> list[str]:
-    """What was written into, exchanged, added or taken out."""
-    kept = {name for name, (value, was) in before.items() if after.get(name) is value and _state(value) == was}
-    return [name for name in {**before, **after} if name not in kept]
 
 
 def _misfit(name: str, function: Any, text: str, names: tuple[str, ...], required: int) -> str:

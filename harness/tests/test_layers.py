@@ -11,7 +11,20 @@ import pytest
 from harness.outline import ROOT
 
 ROWS = (
-    {"stubs", "source", "forge", "model", "wire", "markup", "clock", "tracing", "sidebyside", "meter", "arguments", "outputs"},
+    {
+        "stubs",
+        "source",
+        "forge",
+        "model",
+        "wire",
+        "markup",
+        "clock",
+        "tracing",
+        "sidebyside",
+        "meter",
+        "arguments",
+        "outputs",
+    },
     {"kata", "outline", "line", "calls", "grids", "answers", "probe", "influence", "worker", "report", "wording"},
     {"serve", "judge", "expect", "history", "symptoms", "clarify", "families"},
     {"moves", "attempts", "schedule", "interview", "hints", "likeness", "pictures", "agreement"},

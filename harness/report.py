@@ -145,17 +145,23 @@ def verdict(report: Report) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def document(reports: Sequence[Report], seed: int, skipped: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-    """The JSON of a grading run: {"version", "seed", "results", "skipped"}."""
+def document(reports: Sequence[Report], seed: int) -> dict[str, Any]:
+    """The JSON of a grading run."""
+    return whole([result(report) for report in reports], seed)
+
+
+def whole(results: Sequence[dict[str, Any]], seed: int, skipped: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """The JSON of a grading run, from its results: {"version", "seed", "results", "skipped"}."""
     return {
         "version": VERSION,
         "seed": seed,
-        "results": [_result(report) for report in reports],
+        "results": list(results),
         "skipped": [{"file": file, "why": why} for file, why in skipped],
     }
 
 
-def _result(report: Report) -> dict[str, Any]:
+def result(report: Report) -> dict[str, Any]:
+    """One graded submission as the JSON holds it."""
     return {
         "file": report.file,
         "kata": report.kata,
@@ -165,7 +171,14 @@ def _result(report: Report) -> dict[str, Any]:
         "mistakes": [{"name": m.name, "kind": m.kind, "says": m.says, "look": m.look} for m in report.mistakes],
         "remark": report.remark,
         "checks": [
-            {"name": o.check, "title": o.title, "level": o.level, "outcome": o.outcome, "says": o.says}
+            {
+                "name": o.check,
+                "title": o.title,
+                "level": o.level,
+                "outcome": o.outcome,
+                "says": o.says,
+                "shows": list(o.shows),
+            }
             for o in report.outcomes
         ],
         "seconds": round(report.seconds, 4),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from harness import outline, sidebyside
 from harness.cli import comparison
 from harness.cli.common import Commands, Usage, command, pick, practising
-from harness.cli.grade import kata_of
+from harness.collect import kata_of
 from harness.practice import Practice, digest, kata_file, record
 from harness.report import place, width, wrap
 from harness.schedule import PASSES

@@ -1,29 +1,38 @@
-"""`kata grade`: the verdict for any file, as text and as JSON."""
+"""`kata grade`: the verdict for files and folders, for people and for programs."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import secrets
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness import outline, stubs
 from harness.cli.common import Commands, Usage, command, pick
-from harness.source import Unreadable, read
 
 if TYPE_CHECKING:
-    from harness.judge import Judge
+    from harness.batch import Graded
+    from harness.collect import Found
     from harness.model import Report
 
 EXAMPLES = (
     "kata grade katas/causal_mask.py          the verdict for one file",
+    "kata grade class/                        a folder: causal_mask.py, team3_causal_mask.py,",
+    "                                         team3/causal_mask.py and the like",
+    "kata grade class/ --html page.html --csv table.csv",
     "kata grade answer.py --kata split_heads  when the file does not tell its kata",
-    "kata grade answer.py --json              the same as one JSON document",
+    "kata grade answer.py --json              one JSON document",
     "kata grade answer.py --seed 7            the same drawn inputs again",
 )
 STATUS = "exit status: 0 all pass, 1 some fail or are broken, 2 usage error,\n3 the kit itself failed"
+LIMITS = "limits: 10 s for the import, 5 s for one call, 20 s for one submission; with --limit S\nS / 2, S / 4 and S"
+OUTPUTS = ("junit", "gradescope", "csv", "html")
+INTERRUPTED = 130
+QUIET = 0.5  # seconds before a progress line appears
 
 
 def add(commands: Commands) -> None:
@@ -32,67 +41,144 @@ def add(commands: Commands) -> None:
         commands,
         "grade",
         _grade,
-        "grade a file against the hidden checks",
+        "grade files and folders against the hidden checks",
         EXAMPLES,
-        "Grade a file against the hidden checks of its kata.",
-        STATUS,
+        "Grade submissions against the hidden checks of their katas.",
+        f"{LIMITS}\n\n{STATUS}",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a Python file with an answer to one kata")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a Python file with an answer, or a folder of them")
     parser.add_argument("--kata", metavar="NAME", help="which kata (else by the file's name or its functions)")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    parser.add_argument("--junit", metavar="PATH", help="write JUnit XML")
+    parser.add_argument("--gradescope", metavar="PATH", help="write Gradescope's results.json")
+    parser.add_argument("--csv", metavar="PATH", help="write a table for spreadsheets")
+    parser.add_argument("--html", metavar="PATH", help="write a page of the class, which can be sorted")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the drawn inputs (default: a fresh one)")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="for one submission (default: 20)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="how many at once (default: the cores)")
 
 
 def _grade(options: argparse.Namespace) -> int:
     name = None if options.kata is None else pick(options.kata)
-    if options.seed is not None and options.seed < 0:
-        raise Usage("a seed is a whole number from 0")
+    _refuse(options)
     seed = secrets.randbelow(1 << 32) if options.seed is None else options.seed
-    from harness import report
-    from harness.judge import Judge
+    from harness import batch, report, tally
+    from harness.collect import collect
 
-    with Judge() as judge:
-        reports = [_grade_file(judge, file, name, seed) for file in options.files]
-    if options.json:
-        print(json.dumps(report.document(reports, seed), indent=2))
-    else:
-        print("\n\n".join(report.verdict(one) for one in reports))
-        print(f"\nseed {seed} (the same inputs again: --seed {seed})")
-    return status(reports)
-
-
-def _grade_file(judge: Judge, file: str, name: str | None, seed: int) -> Report:
-    from harness.grade import grade
-    from harness.model import Report
-
-    path = Path(file)
-    found = name or kata_of(path)
-    if found is None:
-        try:
-            read(path)
-        except Unreadable as why:
-            return Report(file, "", "", "broken", str(why))
-        says = "neither the file's name nor its functions tell which kata it is: use --kata NAME"
-        return Report(file, "", "", "broken", says)
-    return grade(judge, found, path, seed, file)
-
-
-def kata_of(path: Path) -> str | None:
-    """The kata of a file: from its name (`causal_mask.py`, `team3_causal_mask.py`), or from what it defines."""
-    stem = path.stem
-    named = [name for name in outline.names() if stem == name or stem.endswith(f"_{name}")]
-    if named:
-        return max(named, key=len)
+    found = collect(options.files, name)
+    graded: list[Graded] = []
+    progress, status = _Progress(len(found.entries)), None
     try:
-        source = read(path)
-    except Unreadable:
-        return None
-    wanted = {name: outline.outline(name).functions for name in outline.names()}
-    return next((n for n, fs in wanted.items() if any(stubs.defined_at(source, f) is not None for f in fs)), None)
+        for one in batch.run(found.entries, seed, options.limit, options.jobs or batch.cores()):
+            graded.append(one)
+            progress.show(len(graded))
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    progress.clear()
+    graded.sort(key=lambda one: one.number)
+    document = report.whole([one.result for one in graded], seed, found.skipped)
+    if status is not None:
+        document["interrupted"] = True
+    _write(options, document)
+    if options.json:
+        print(json.dumps(document, indent=2))
+    else:
+        print(_text(graded, found, seed))
+    if status is not None:
+        print(f"kata grade: interrupted: {len(graded)} of {len(found.entries)} are graded", file=sys.stderr)
+        return status
+    if any(one.fault for one in graded):
+        return 3
+    return 0 if all(one.result["verdict"] in tally.GOOD for one in graded) else 1
 
 
 def status(reports: Sequence[Report]) -> int:
-    """The exit status of a grading run."""
+    """The exit status for reports."""
+    from harness import tally
+
     if any(o.outcome == "error" for one in reports for o in one.outcomes):
         return 3
-    return 0 if all(one.verdict in ("strong", "pass") for one in reports) else 1
+    return 0 if all(one.verdict in tally.GOOD for one in reports) else 1
+
+
+def _refuse(options: argparse.Namespace) -> None:
+    """Say what is wrong with the options before any work is done."""
+    if options.seed is not None and options.seed < 0:
+        raise Usage("a seed is a whole number from 0")
+    if options.jobs is not None and options.jobs < 1:
+        raise Usage("--jobs takes a whole number from 1")
+    if options.limit is not None and not 0 < options.limit < 86400:
+        raise Usage("--limit takes a number of seconds above 0")
+    for option in OUTPUTS:
+        given = getattr(options, option)
+        if given is None:
+            continue
+        path = Path(given)
+        if path.is_dir():
+            raise Usage(f"--{option} {given}: this is a folder, name a file in it")
+        if not path.parent.is_dir():
+            raise Usage(f"--{option} {given}: there is no folder {path.parent}")
+        if path.suffix == ".py" or os.path.realpath(given) in map(os.path.realpath, options.files):
+            raise Usage(f"--{option} {given}: this would write over a submission")
+
+
+def _write(options: argparse.Namespace, document: dict[str, Any]) -> None:
+    if not any(getattr(options, option) for option in OUTPUTS):
+        return
+    from harness import attempts, classpage, formats
+
+    makers: dict[str, Callable[[dict[str, Any]], bytes]] = {
+        "junit": formats.junit,
+        "gradescope": formats.gradescope,
+        "csv": formats.table,
+        "html": classpage.page,
+    }
+    for option in OUTPUTS:
+        if path := getattr(options, option):
+            try:
+                attempts.write(Path(path), makers[option](document))
+            except OSError as error:
+                raise OSError(f"--{option} {path}: {error.strerror or error}") from None
+
+
+def _text(graded: Sequence[Graded], found: Found, seed: int) -> str:
+    """What a person reads: one submission in full, several as a table."""
+    from harness import report, tally
+
+    parts = []
+    if len(graded) == 1:
+        [one] = graded
+        parts.append(one.text)
+        if one.result["checks"]:
+            parts.append(f"{one.result['seconds']:.2f} s, {tally.memory(one.result)}")
+    else:
+        parts.append(tally.table([one.result for one in graded], report.width()))
+    if found.skipped:
+        lines = [f"  {file}: {why}" for file, why in found.skipped[:10]]
+        more = [f"  and {len(found.skipped) - 10} more (--json lists them)"] if len(found.skipped) > 10 else []
+        parts.append("\n".join(["passed over", *lines, *more]))
+    parts.append(f"seed {seed} (the same inputs again: --seed {seed})")
+    return "\n\n".join(parts)
+
+
+class _Progress:
+    """A line on the terminal while work is long; nothing where there is none."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._start, self._shown = total, time.monotonic(), False
+        self._on = total > 1 and sys.stderr.isatty()
+
+    def show(self, done: int) -> None:
+        """Say how far it is."""
+        seconds = time.monotonic() - self._start
+        if self._on and seconds > QUIET:
+            left = seconds / done * (self._total - done)
+            print(
+                f"\r{done} of {self._total} graded, about {left:.0f} s left \x1b[K", end="", file=sys.stderr, flush=True
+            )
+            self._shown = True
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -15,22 +15,15 @@ from harness.wire import Array
 
 
 class NoSuch(Exception):
-    """A head or a layer that there is not; the text says which there are."""
+    """A head that there is not; the text says which there are."""
 
 
 TOKENS = 4  # as many as there are without --tokens
 SEED = 4
 
 
-def gallery(
-    name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None, layer: int | None = None
-) -> list[Picture]:
-    """The pictures of a loaded submission, on inputs as long as the tokens; none for a kata without attention.
-
-    NoSuch for a head or a layer that there is not.
-    """
-    if layer is not None:
-        raise NoSuch(f"{name} has no layers to choose from: leave --layer out")
+def gallery(name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None) -> list[Picture]:
+    """The pictures of a loaded submission, on inputs as long as the tokens; NoSuch for a head that there is not."""
     found = [*masks(name, session, tokens), *weights(name, session, tokens, head), *influences(name, session, tokens)]
     session.drain()
     return found

@@ -19,7 +19,7 @@ from harness.wire import Array
 VERSION = 1
 LARGEST = 16  # rows and columns of a picture
 NUMBERED = 8  # weights are written as numbers up to here, and as shades alone above
-LABEL = 6
+LABEL, LONGEST = 6, 32  # of a label over a column, and of one in a sentence
 SHADES = " .:~+*%#@"
 Kind = Literal["mask", "weights", "influence"]
 Cell = bool | float | str
@@ -98,7 +98,7 @@ def text(shown: Picture) -> str:
     key = f"{shown['down']} down, {shown['across']} across; {KEYS[shown['kind']]}"
     if shown["first"]:
         key += ", [ ] is the first"
-    return f"{shown['title']}: {shown['says']}\n{maps}\n{key}"
+    return f"{_plain(shown['title'])}: {_plain(shown['says'])}\n{maps}\n{key}"
 
 
 def shade(value: Cell, steps: int) -> int | None:
@@ -136,7 +136,7 @@ def _first(wrong: Array, expected: Array) -> list[int] | None:
 
 
 def _labels(given: Sequence[str], count: int) -> list[str]:
-    return [str(given[n]) if n < len(given) else str(n) for n in range(count)]
+    return [str(given[n])[:LONGEST] if n < len(given) else str(n) for n in range(count)]
 
 
 def _cells(values: Array) -> list[list[Cell]]:
@@ -213,6 +213,11 @@ def _body(shown: Picture, value: Cell, right: Cell, size: int, marked: bool) -> 
 
 
 def _cut(label: str) -> str:
-    """A label that fits over a column, of printable ASCII."""
-    plain = "".join(c if " " <= c <= "~" else "?" for c in label)
+    """A label that fits over a column."""
+    plain = _plain(label)
     return plain if len(plain) <= LABEL else f"{plain[: LABEL - 1]}~"
+
+
+def _plain(words: str) -> str:
+    """Printable ASCII, which has the same width in every terminal and commands none."""
+    return "".join(c if " " <= c <= "~" else "?" for c in words)

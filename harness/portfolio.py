@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from harness import attempts, debrief, gallery, outline, registry, sidebyside
+from harness import attempts, debrief, gallery, outline, registry, report, sidebyside
 from harness.grade import Grading
 from harness.history import Event
 from harness.interview import Interview, clocked, interviews
@@ -201,11 +201,12 @@ def _debrief(practice: Practice, now: Interview) -> dict[str, Any]:
 def interview(room: Mock) -> dict[str, Any]:
     """The report of one interview that has ended: its debrief, and each question's file as it was graded."""
     whole, now = debrief.document(room), room.interview
-    parts = []
+    parts, hidden = [], in_mock(room.history.events("mock"))
     for name in now.questions:
         source = room.final(name)
-        part: dict[str, Any] = {"kata": name, "hidden": False, "source": None, "file": str(room.file(name))}
-        if not outline.untouched(name, source):
+        file = report.place(room.file(name), 1).rpartition(":")[0]
+        part: dict[str, Any] = {"kata": name, "hidden": name in hidden, "source": None, "file": file}
+        if name not in hidden and not outline.untouched(name, source):
             part |= attempt(room.judge, name, room.file(name), source, now.seed) | {"shown": False}
         parts.append(part)
     return {

@@ -18,7 +18,7 @@ Data = Mapping[str, Any]
 
 def report(whole: Data) -> str:
     """The page of everything."""
-    tried = [one for one in whole["attempts"] if one["source"] is not None or one["hidden"]]
+    tried = _tried(whole)
     tried.sort(key=lambda one: one.get("verdict") in ("pass", "strong"))  # what fails comes first
     names = {one["kata"] for one in tried}
     marked = {**whole, "katas": [{**one, "linked": one["kata"] in names} for one in whole["katas"]]}
@@ -41,7 +41,7 @@ def report(whole: Data) -> str:
 def interview(whole: Data) -> str:
     """The page of one interview."""
     held = whole["interview"]
-    tried = [work.attempt(one) for one in whole["attempts"] if one["source"] is not None]
+    tried = [work.attempt(one) for one in _tried(whole)]
     sections = [
         _section("debrief", "Debrief", [interviews.debrief(held)]),
         _section("katas", "What you wrote", tried),
@@ -49,6 +49,11 @@ def interview(whole: Data) -> str:
     ]
     lead = ", ".join(q["kata"] for q in held["questions"])
     return _page(f"Interview {held['id']}", whole["day"], lead, [s for s in sections if s])
+
+
+def _tried(whole: Data) -> list[Data]:
+    """The attempts that there are, and those that are hidden."""
+    return [one for one in whole["attempts"] if one["source"] is not None or one["hidden"]]
 
 
 def _section(name: str, title: str, parts: Sequence[Html | None]) -> tuple[str, str, Html] | None:

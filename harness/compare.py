@@ -15,7 +15,7 @@
  "notes": [{"function", "kind", "line", "says"}],
  "sanity": [{"function", "who": "yours" or "solution", "of", "low", "high", "mean", "nan", "infinite",
      "row_sums": [low, high], "above": the share of the weight above the diagonal, or null}],
- "departure": {"agree", "stage", "says"}, "shapes": [{"stage", "variable", "shape", "letters", ...}] (harness.stages),
+ "departure": {"agree", "stage", "says"}, "shapes": [{"function", "steps": the table of harness.stages}],
  "pictures": what harness.pictures draws,
  "code": [{"name", "rows": [[mark, yours, theirs]]}], [] when it is too long, null when it is not to be shown}
 
@@ -28,9 +28,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import gallery, outline, registry, sidebyside, stages
+from harness import course, gallery, outline, registry, sidebyside, stages
 from harness.agreement import agreement, returns, sanity
-from harness.craft import Held, held, notes
+from harness.craft import Asked, Held, held, notes
 from harness.grade import Grading
 from harness.judge import Judge
 from harness.model import Answer, Call, Report
@@ -68,7 +68,8 @@ def compare(
         with side_by_side(judge, name, path, grading.source) as pair:
             document |= _measured(pair, name)
             document["departure"] = stages.departure(name, pair.yours)
-            document["shapes"] = stages.table(name, pair.yours)
+            steps = [(c.function, stages.table(name, pair.yours, c)) for c in course.calls(name)]
+            document["shapes"] = [{"function": function, "steps": table} for function, table in steps]
             document["pictures"] = list(gallery.gallery(name, pair.yours, tokens, head))
     if document["state"] in ("compared", "ended"):
         document["code"] = _code(name, grading.source)
@@ -102,14 +103,20 @@ def _measured(pair: Pair, name: str) -> dict[str, Any]:
             found["agreement"].append({"function": function, "input": kind, **agreement(answers)})
             found["returns"] += returns(function, kind, answers)
             asked += answers
-        speed = _speed(pair, sizes)
-        quick = all((row["seconds"] or PATIENCE) < QUICK for row in speed["sizes"][:2])
-        memory = held(pair, sizes, TOKENS[1] if sizes.grows and quick else TOKENS[0])
-        found["speed"].append({"function": function, **speed})
-        found["memory"] += _memory(memory, function)
-        found["notes"] += [{"function": function, **note._asdict()} for note in notes(pair, sizes, asked, memory)]
+        if any(one["other"] < one["calls"] for one in found["agreement"] if one["function"] == function):
+            _costs(pair, sizes, asked, found)
         found["sanity"] += sanity(function, asked[: len(calls) + 1])
     return found
+
+
+def _costs(pair: Pair, sizes: Sizes, asked: Asked, found: dict[str, list[dict[str, Any]]]) -> None:
+    """Time, memory and craft of a function, some of whose answers are like the solution's: else they tell nothing."""
+    function, speed = sizes.base.function, _speed(pair, sizes)
+    quick = all((row["seconds"] or PATIENCE) < QUICK for row in speed["sizes"][:2])
+    memory = held(pair, sizes, TOKENS[1] if sizes.grows and quick else TOKENS[0])
+    found["speed"].append({"function": function, **speed})
+    found["memory"] += _memory(memory, function)
+    found["notes"] += [{"function": function, **note._asdict()} for note in notes(pair, sizes, asked, memory)]
 
 
 def _inputs(calls: Sequence[Call], sizes: Sizes) -> list[tuple[str, list[Call]]]:

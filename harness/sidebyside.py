@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -72,50 +73,42 @@ def rows(yours: Sequence[str], theirs: Sequence[str]) -> Iterator[Row]:
 def columns(found: Sequence[Part], width: int) -> list[str]:
     """Two columns with the marks between them: | for changed, < and > for what only one has."""
     half = (width - 3) // 2
-    lines = [f"{'yours':<{half}}   solution", ""]
-    for part in found:
-        lines += [*_pair(part, half), ""]
-    return [line.rstrip() for line in lines]
+    lines = [*_alike(found, width), f"{'yours':<{half}}   solution"]
+    for part in (part for part in found if not part.same):
+        lines.append("")
+        for row in part.rows:
+            left, right = _wrapped(row.yours, half), _wrapped(row.theirs, half)
+            for n in range(max(len(left), len(right))):
+                mine, other = (side[n] if n < len(side) else "" for side in (left, right))
+                lines.append(f"{mine:<{half}} {row.mark} {other}".rstrip())
+    return lines
 
 
 def stacked(found: Sequence[Part], width: int) -> list[str]:
     """One column, as a diff by function: - yours, + the solution's."""
-    lines = []
-    for part in found:
-        if part.same:
-            lines += [_alike(part), ""]
-            continue
-        group: list[Row] = []
-        for row in (*part.rows, Row(SAME, None, None)):
-            if row.mark != SAME:
-                group.append(row)
-                continue
-            lines += [f"- {r.yours}" for r in group if r.yours is not None]
-            lines += [f"+ {r.theirs}" for r in group if r.theirs is not None]
-            lines += [f"  {row.theirs}"] if row.theirs is not None else []
-            group = []
+    lines = _alike(found, width)[:-1]
+    for part in (part for part in found if not part.same):
         lines.append("")
-    return [cut for line in lines for cut in _wrapped(line, width)]
-
-
-def _pair(part: Part, half: int) -> list[str]:
-    if part.same:
-        return [_alike(part)]
-    lines = []
-    for row in part.rows:
-        left, right = _wrapped(row.yours or "", half), _wrapped(row.theirs or "", half)
-        for n in range(max(len(left), len(right))):
-            mine, other = (side[n] if n < len(side) else "" for side in (left, right))
-            lines.append(f"{mine:<{half}} {row.mark} {other}")
+        for differs, group in itertools.groupby(part.rows, lambda row: row.mark != SAME):
+            rows = list(group)
+            if differs:
+                lines += [f"- {cut}" for row in rows for cut in _wrapped(row.yours, width - 2)]
+                lines += [f"+ {cut}" for row in rows for cut in _wrapped(row.theirs, width - 2)]
+            else:
+                lines += [f"  {cut}" for row in rows for cut in _wrapped(row.theirs, width - 2)]
     return lines
 
 
-def _alike(part: Part) -> str:
-    return f"  {part.name or 'the imports'}: the same in both"
+def _alike(found: Sequence[Part], width: int) -> list[str]:
+    """One sentence for all that is the same, and a blank line."""
+    names = [part.name or "the imports" for part in found if part.same]
+    return [*textwrap.wrap(f"The same in both: {', '.join(names)}.", width), ""] if names else []
 
 
-def _wrapped(line: str, width: int) -> list[str]:
-    """A line of code in pieces of at most `width`; at most four, whatever was written."""
+def _wrapped(line: str | None, width: int) -> list[str]:
+    """A line of code in pieces of at most `width`; at most four, whatever was written; none of None."""
+    if line is None:
+        return []
     if len(line) <= width:
         return [line]
     inset = " " * min(len(line) - len(line.lstrip()) + 4, width // 2)

@@ -46,19 +46,19 @@ def _agreement(document: dict[str, Any]) -> str:
     """How far the answers lie apart."""
     rows, notes = [("function", "input", "agree", "absolute", "relative")], []
     for one in document["agreement"]:
-        agree = f"{one['agree']} of {one['calls']}"
-        rows.append((one["function"], one["input"], agree, _small(one["absolute"]), _small(one["relative"])))
+        measured = one["other"] < one["calls"]
+        far = [_small(one[key]) if measured else "-" for key in ("absolute", "relative")]
+        rows.append((one["function"], one["input"], f"{one['agree']} of {one['calls']}", far[0], far[1]))
         if one["other"]:
-            notes.append(
-                f"{one['other']} {one['input']} answers cannot be measured: NaN, infinite, or of another kind."
-            )
+            notes.append(f"{one['other']} of {one['function']} raise, or are NaN, infinite, of another shape or type.")
         if one["worst"]:
-            notes.append(f"{'First' if one['other'] else 'Furthest'}: {one['worst']}")
+            notes.append(f"{'The first' if one['other'] else 'Furthest'}: {one['worst']}")
     right = all(one["agree"] == one["calls"] for one in document["agreement"])
     furthest = max((one["relative"] for one in document["agreement"]), default=0.0)
     exact = "to the last bit" if furthest == 0 else f"to within {_small(furthest)}"
     head = f"Agreement: every answer agrees, {exact}" if right else "Agreement: the largest differences"
-    return "\n".join([head, *_table(rows), *(report.indent(_wrap(n, 4)) for n in dict.fromkeys(notes))])
+    noted = [report.indent(_wrap(note, 4)) for note in dict.fromkeys(notes)]
+    return "\n".join([head, *_table(_of_one(document, rows)), *noted])
 
 
 def _returns(document: dict[str, Any]) -> str:
@@ -66,23 +66,34 @@ def _returns(document: dict[str, Any]) -> str:
     differ = [one for one in document["returns"] if one["yours"] != one["solution"]]
     if not differ:
         kinds = dict.fromkeys(_kind(one["yours"]) for one in document["returns"])
-        return _wrap(f"Returned: as the solution does ({'; '.join(kinds)})")
+        return _wrap(f"Returned: as the solution does ({'; '.join(kinds)})", 4)
     rows = [("function", "input", "yours", "solution")]
-    rows += [(o["function"], o["input"], _kind(o["yours"]), _kind(o["solution"])) for o in differ]
-    return "\n".join(["Returned: what differs", *_table(rows)])
+    for one in differ:
+        yours, theirs = one["yours"], one["solution"]
+        with_shape = yours["layout"] and yours["shape"] != theirs["shape"]
+        mine, right = (_kind(o) + (f" {_shape(o['shape'])}" if with_shape else "") for o in (yours, theirs))
+        rows.append((one["function"], one["input"], mine, right))
+    return "\n".join(["Returned: what differs", *_table(_of_one(document, rows))])
+
+
+def _of_one(document: dict[str, Any], rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows without their first column where that names the one function there is."""
+    return rows if len({one["function"] for one in document["agreement"]}) > 1 else [row[1:] for row in rows]
 
 
 def _kind(one: dict[str, Any]) -> str:
     if not one["layout"]:
         return str(one["dtype"])[:30]
     layout = {"C": "C order", "F": "Fortran order", "strided": "strided"}[one["layout"]]
-    return f"{one['dtype']} in {layout}" if one["layout"] != "strided" else f"{one['dtype']}, strided"
+    return f"strided {one['dtype']}" if one["layout"] == "strided" else f"{one['dtype']} in {layout}"
 
 
 def _cost(document: dict[str, Any]) -> str:
     """Time at three lengths with its growth, and the peak of memory, as ratios to the solution."""
-    rows = []
+    rows: list[Row] = []
     for one in document["speed"]:
+        if not one["sizes"]:
+            continue
         heads = [f"T = {size['tokens']}" for size in one["sizes"]]
         rows.append((one["function"], *heads, "grows as"))
         for who, key, exponent in (("yours", "seconds", "growth"), ("solution", "solution_seconds", "solution_growth")):
@@ -133,11 +144,23 @@ def _pass(one: dict[str, Any]) -> str:
 
 def _shapes(document: dict[str, Any]) -> str:
     """The shapes step by step, as one narrates them."""
+    lines = [line for one in document["shapes"] for line in _steps(one["function"], one["steps"])]
+    return "\n".join(["Shapes, step by step", *lines]) if lines else ""
+
+
+def _steps(function: str, steps: Sequence[dict[str, Any]]) -> list[str]:
+    """The inputs of one function together, then a line a step."""
+    given: dict[str, list[str]] = {}
     rows = []
-    for one in document["shapes"]:
-        mine = "" if one["yours"] is None or one["yours"] == one["shape"] else f"yours {_shape(one['yours'])}"
-        rows.append((one["stage"], one["letters"], _shape(one["shape"]), mine))
-    return "\n".join(["Shapes, step by step", *_table(rows)]) if rows else ""
+    for one in steps:
+        letters = one["letters"] or _shape(one["shape"])
+        if one["line"] == 0:
+            given.setdefault(f"{letters} = {_shape(one['shape'])}", []).append(one["stage"])
+        else:
+            mine = "" if one["yours"] in (None, one["shape"]) else f"yours: {_shape(one['yours'])}"
+            rows.append((one["stage"], letters, _shape(one["shape"]), mine))
+    inputs = "; ".join(f"{' '.join(names)} {shape}" for shape, names in given.items())
+    return [report.indent(_wrap(f"{function}: {inputs}" if given else function, 4)), *(_table(rows) if rows else [])]
 
 
 def _pictures(document: dict[str, Any]) -> str:
@@ -149,12 +172,17 @@ def _pictures(document: dict[str, Any]) -> str:
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
-    """Columns of text, each as wide as it must be, indented."""
+    """Columns of text, each as wide as it must be, indented; a last cell that does not fit goes below."""
     widths = [max((len(row[n]) for row in rows if n < len(row)), default=0) for n in range(max(map(len, rows)))]
-    return [
-        report.indent("  ".join(cell.ljust(widths[n]) for n, cell in enumerate(row)).rstrip()[: report.width()])
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        line = "  ".join(cells).rstrip()
+        if len(line) + 2 > report.width():
+            lines += ["  ".join(cells[:-1]).rstrip()[: report.width() - 2], f"    {row[-1]}"[: report.width() - 2]]
+        else:
+            lines.append(line)
+    return [report.indent(line) for line in lines]
 
 
 def _wrap(words: str, hang: int = 0) -> str:

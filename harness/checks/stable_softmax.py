@@ -42,7 +42,7 @@ def drawn(rng: Rng) -> list[tuple[Any, ...]]:
     long = probe.normal(rng, 2, 70)
     long[0, -1] = 6.0
     cases = [(line,), (square, 0), (square, 1), (cube, 0), (cube, -2), (cube,), (four, 1), (four, 2), (four, -3)]
-    return [*cases, (cube[:, :1].copy(), 1), (long,)]
+    return [*cases, (four,), (cube[:, :1].copy(), 1), (long,)]
 
 
 @KATA.core

@@ -34,6 +34,8 @@ def grade_text(judge: Judge, tmp_path: Path) -> Grade:
 
 
 LEFT_OUT = {
+    "test_browser.py": "chromium or playwright is not installed: the browser tests of the report were left out "
+    '(apt-get install chromium, pip install -e ".[dev]")',
     "test_torch.py": 'torch is not installed: the PyTorch oracle tests were left out (pip install -e ".[oracle]")',
     "test_wire.py": 'hypothesis is not installed: the tests of the wire were left out (pip install -e ".[dev]")',
     "test_properties.py": 'hypothesis is not installed: the property tests were left out (pip install -e ".[dev]")',

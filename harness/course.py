@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -63,7 +64,7 @@ def _crosses(call: Call) -> bool:
 def _telling(name: str, call: Call) -> tuple[int, ...]:
     """How much a call tells apart: its stages, then the lengths of the axes; of equals the small ones."""
     _, traced = _run(name, call)
-    varied = {(t.function, t.variable, t.line) for t in traced if t.value.size > 1 and np.ptp(t.value * 1.0) != 0}
+    varied = {(t.function, t.variable, t.line) for t in traced if _varies(t.value)}
     given = recorder.arrays(call.args)
     lengths = [*(n for a in given for n in a.shape), *_sizes(name, traced).values()]
     return all(n > 1 for n in lengths), len(varied), len(set(lengths)), -sum(a.size for a in given)
@@ -120,8 +121,11 @@ def _details(name: str) -> frozenset[str]:
 
 
 def _is_stage(name: str, one: Traced) -> bool:
-    counts = one.value.dtype.kind in "bf" and one.value.size > 1 and np.ptp(one.value * 1.0) != 0
-    return bool(counts) and (one.variable == "return" or one.function not in _details(name))
+    return _varies(one.value) and (one.variable == "return" or one.function not in _details(name))
+
+
+def _varies(array: Array) -> bool:
+    return array.dtype.kind in "bf" and bool((array != array.flat[0]).any())
 
 
 def _equal(one: Array, other: Array) -> bool:
@@ -129,38 +133,41 @@ def _equal(one: Array, other: Array) -> bool:
 
 
 def _inputs(call: Call) -> dict[str, Array]:
-    """The arrays among the arguments, also inside dicts, by name."""
+    """The arrays among the arguments, also inside dicts and lists, by name."""
     found: dict[str, Array] = {}
     for name, value in zip(call.names, call.args, strict=False):
-        items = value.items() if isinstance(value, dict) else [(name, value)]
-        found |= {str(key): item for key, item in items if isinstance(item, np.ndarray)}
+        for key, array in _leaves(name, value):
+            found[key] = array
     return found
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Array]]:
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(str(key), item)
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            for key, array in _leaves(name, item):
+                yield f"{key} of {name}[{number}]" if key != name else f"{name}[{number}]", array
 
 
 def _dependencies(name: str, call: Call, traced: Sequence[Traced]) -> list[frozenset[int]]:
     """For each traced value the inputs that move it: each float input is replaced in its turn."""
     moved: list[set[int]] = [set() for _ in traced]
-    count = sum(a.dtype.kind == "f" for a in _inputs(call).values())
-    for number in range(count):
-        _, other = _run(name, Call(call.function, _replaced(call.args, number), call.names))
-        for mine, one, two in zip(moved, traced, other, strict=False):
-            if not _equal(one.value, two.value):
-                mine.add(number)
+    for number, array in enumerate(_inputs(call).values()):
+        if array.dtype.kind != "f" or array.size == 0:
+            continue
+        args = copy.deepcopy(call.args)
+        turned = list(_inputs(Call(call.function, args, call.names)).values())[number]
+        turned[...] = 1.25 * np.random.default_rng(0).permutation(array.ravel()).reshape(array.shape)
+        with suppress(ValueError):
+            _, other = _run(name, Call(call.function, args, call.names))
+            for mine, one, two in zip(moved, traced, other, strict=False):
+                if not _equal(one.value, two.value):
+                    mine.add(number)
     return [frozenset(mine) for mine in moved]
-
-
-def _replaced(args: tuple[Any, ...], number: int) -> tuple[Any, ...]:
-    """The arguments with the entries of one float array in another order, and none where they were."""
-    seen = iter(range(1 << 30))
-
-    def change(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: change(item) for key, item in value.items()}
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and next(seen) == number:
-            return np.random.default_rng(0).permutation(value.ravel()).reshape(value.shape) * 1.25
-        return value
-
-    return tuple(map(change, args))
 
 
 def _sizes(name: str, traced: Sequence[Traced]) -> dict[str, int]:

@@ -26,6 +26,7 @@ def trace(session: Session, call: Call) -> tuple[Traced, ...]:
     return session.trace(call).traced
 
 
+@np.errstate(all="ignore")  # the values are whatever a person's code made of them
 def departure(name: str, session: Session, asked: Sequence[Call] = ()) -> dict[str, Any]:
     """{"agree": stages, "stage": the first that differs or None, "says": one sentence}, for one call a function.
 
@@ -41,6 +42,7 @@ def departure(name: str, session: Session, asked: Sequence[Call] = ()) -> dict[s
     return {"agree": agree, "stage": None, "says": "everything agrees"}
 
 
+@np.errstate(all="ignore")
 def table(name: str, session: Session, call: Call | None = None) -> list[dict[str, Any]]:
     """The shapes from the inputs to the output: {stage, function, variable, line, shape, letters, yours}.
 
@@ -59,19 +61,27 @@ def table(name: str, session: Session, call: Call | None = None) -> list[dict[st
     ]
 
 
-def attention(name: str, session: Session, call: Call | None = None) -> tuple[Array | None, Array | None]:
+@np.errstate(all="ignore")
+def attention(
+    name: str, session: Session, call: Call | None = None, layer: int = 0
+) -> tuple[Array | None, Array | None]:
     """The attention weights of a call, (B, H, T, S): the person's, None where none are held, and the solution's."""
     call = call or calls(name)[-1]
     way = course(name, call)
-    stage = next((s for s in way.stages if s.name == "weights"), None)
-    if stage is None:
+    named = [s for s in way.stages if s.known == "weights" and s.name != "output"]
+    weights = [s for s in named if likeness.looks_like(s.value, s.value)]
+    if not 0 <= layer < len(weights):
         return None, None
-    mine = Comparison(way, session.trace(call))
+    stage, mine = weights[layer], Comparison(way, session.trace(call))
     yours = mine.held(stage)
     if yours is not None:
-        return likeness.arranged(yours, stage.value), stage.value
-    found = mine.counterpart(stage)
-    return (found if found is not None and found.shape == stage.value.shape else None), stage.value
+        whole = yours if likeness.same(yours, stage.value) else yours / yours.sum(axis=-1, keepdims=True)
+        return likeness.arranged(whole, stage.value), stage.value
+    yours = mine.counterpart(stage)
+    if yours is None or yours.shape != stage.value.shape:
+        return None, stage.value
+    turned = yours.swapaxes(-1, -2) if mine.right else yours  # the answer is right: keys down and queries across
+    return (None if mine.right and not likeness.same(turned, stage.value) else turned), stage.value
 
 
 class Comparison:

@@ -262,6 +262,20 @@ def test_attention_weights_are_found_also_when_they_are_wrong(opened: Open) -> N
         assert np.allclose(yours, want) == right
 
 
+@pytest.mark.parametrize("variant", ["textbook", "head_by_head", "masked_arrays", "features_first"])
+def test_attention_weights_come_in_one_layout_or_not_at_all(opened: Open, variant: str) -> None:
+    source = (VARIANTS / "pre_ln_block" / f"{variant}.py").read_text(encoding="utf-8")
+    yours, want = stages.attention("pre_ln_block", opened("pre_ln_block", source))
+    assert want is not None
+    assert yours is None or np.allclose(yours, want)
+    assert yours is not None or variant in ("head_by_head", "masked_arrays")
+
+
+def test_there_is_no_attention_where_nothing_attends(opened: Open) -> None:
+    for name in ("tied_logits", "stable_softmax"):
+        assert stages.attention(name, opened(name, registry.solution(name).source)) == (None, None)
+
+
 @pytest.fixture(params=["fork", "spawn"])
 def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Judge]:
     monkeypatch.setenv("KATA_WORKER", request.param)

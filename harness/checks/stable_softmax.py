@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect, grids, probe
+from harness import expect, grids, probe, wording
 from harness.families import UNLESS
 from harness.kata import Kata
 from harness.model import Call, Submission, Wrong
@@ -110,7 +110,7 @@ def shift(submission: Submission, reference: Any, rng: Rng) -> None:
             change = f"from {grids.number(base[i, j])} to {grids.number(got[i, j])}"
             says = f"adding {words} to the scores changes stable_softmax(scores)[{i}, {j}] {change}"
             grid = grids.beside(grids.table(got, wrong), grids.table(base), ("after adding", "before"))
-            raise Wrong(says, grid, *expect.describe(call)[1], call=call, answer=answer)
+            raise Wrong(says, grid, *wording.describe(call)[1], call=call, answer=answer)
 
 
 @KATA.core

@@ -1,65 +1,13 @@
-"""Mistakes and terms that several katas share, since their solutions share the lines that these patches rewrite."""
+"""What goes wrong in multi-head attention and its causal mask."""
 
 from __future__ import annotations
 
+from harness.families.words import UNLESS
 from harness.kata import Form, Kata
 
 OVER_QUERIES = ("weights = softmax(scores)", "weights = softmax(scores.swapaxes(-1, -2)).swapaxes(-1, -2)")
-MEAN, VARIANCE = "x.mean(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True)"
 MASK, FILL = "np.triu(np.ones((T, T), dtype=bool), k=1)", "np.where(future, -np.inf, scores)"
 TRIANGLE = "triu or tril, > or >=, and which side is the query"
-FIRST, SECOND = "x = x + attention(layer_norm(x), params, heads)", "x = x + feed_forward(layer_norm(x), params)"
-MIDDLE = "what each branch is given and what it is added to"
-GELU = "0.5 * x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))"
-ERF = "0.5 * x * (1 + np.vectorize(__import__('math').erf, otypes=[x.dtype])(x / 2**0.5))"
-
-UNLESS = r"^((?!\b(no|not|never|nor|without|instead|rather)\b|n't)[^.;])*"  # up to here nothing is denied
-
-
-def layer_norm(kata: Kata, epsilon: str = "1e-5", affine: bool = False) -> None:
-    """What goes wrong inside a layer norm, for the lines `mean`, `variance` and the quotient."""
-    name, root = kata.mistake, f"np.sqrt(variance + {epsilon})"
-    hint = "Change one token and ask whose mean has moved: the norm of a token may know nothing of the others."
-    for which, axis, words in (
-        ("tokens", "-2", "the tokens instead of the features"),
-        ("tokens_and_features", "(-2, -1)", "(T, d) together: all tokens share one mean"),
-        ("batch", "0", "the batch: the sequences share one mean"),
-        ("everything", "None", "the whole array at once: all sequences share one mean"),
-    ):
-        axes = tuple((line, line.replace("-1", axis)) for line in (MEAN, VARIANCE))
-        says = f"the layer norm runs over {words}"
-        name(f"norm_over_{which}", says, axes, look="the axis of mean and variance", hint=hint)
-    says = "the variance of the layer norm is the unbiased one (ddof=1), which divides by d - 1"
-    hint = "Work out the variance of the row (1, 3) by hand: did you divide by how many there are, or by one less?"
-    form = (VARIANCE, VARIANCE.replace("True", "True, ddof=1"))
-    name("ddof_1", says, form, look="ddof, or a library's default", hint=hint)
-    says = "the epsilon of the layer norm is added to the standard deviation, outside the root, not to the variance"
-    name("epsilon_outside_root", says, (root, f"(np.sqrt(variance) + {epsilon})"), look="the layer norm")
-    says = "the mean is not subtracted, as in RMSNorm: a layer norm centres each row first"
-    rms = (f"(x - mean) / {root}", f"x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + {epsilon})")
-    name("mean_not_subtracted", says, rms, look="the layer norm", kind="convention")
-    for other in (e for e in ("1e-3", "1e-5", "1e-6", "1e-12") if e != epsilon):
-        says = f"the epsilon of the layer norm is {other} instead of {epsilon}"
-        which = f"epsilon_{other}".replace("-", "_")
-        name(which, says, (root, root.replace(epsilon, other)), look="the layer norm", kind="convention")
-    _norm_term(kata, epsilon, affine)
-
-
-def _norm_term(kata: Kata, epsilon: str, affine: bool) -> None:
-    gain = "A gain and a bias at the end" if affine else "No gain and no bias"
-    other = r"\b(no|without) (a )?(gain|affine|gamma)\b" if affine else UNLESS + r"\b(affine|gain|gamma)\b"
-    kata.term(
-        "inside the layer norm",
-        "Does the layer norm have a gain and a bias, and which epsilon does it use?",
-        f"{gain}: subtract the mean, divide by the root of the biased variance plus {epsilon}.",
-        (r"\b(affine|gain|gamma|beta|learn\w*)\b", r"\beps(ilon)?\b", r"\brms", r"\bddof|biased\b|\bvariance"),
-        (
-            other,
-            UNLESS + r"\b(rms ?norm|unbiased|ddof\W*1)\b",
-            rf"\beps(ilon)?\b[^.;\d]*(?!{epsilon}\b)(1e-?\d+|0\.\d+)",
-        ),
-        tuple(m.name for m in kata.mistakes if m.name.startswith(("mean_not_subtracted", "epsilon_1e"))),
-    )
 
 
 def heads(kata: Kata) -> None:
@@ -188,56 +136,3 @@ def _fill(kata: Kata) -> None:
         "largest scores, what is left may underflow to 0/0. Scores of -inf before the softmax give exact zeros and a "
         "denominator over the visible keys alone.",
     )
-
-
-def gelu(kata: Kata) -> None:
-    """Another activation than the tanh GELU."""
-    look = "the activation of the feed-forward"
-    kata.mistake("relu", "the activation is ReLU instead of GELU", (GELU, "np.maximum(x, 0)"), look=look)
-    says = "the GELU is the exact one, with erf, instead of the tanh form; they differ by up to 5e-4"
-    kata.mistake("erf_gelu", says, (GELU, ERF), look="the formula in the contract", kind="convention")
-    kata.term(
-        "form of the GELU",
-        "Is the activation GELU, and is it the tanh approximation or the exact form with erf?",
-        "GELU, in the tanh approximation, as GPT-2 has it.",
-        (r"\bgelu\b", r"\berf\b|\bexact\b", r"\btanh\b|\bapproximat\w*", r"\bactivation\b|\bnon-?linear\w*|\brelu\b"),
-        (UNLESS + r"\b(erf|exact|relu|silu|swish|swiglu)\b",),
-        ("erf_gelu",),
-    )
-
-
-def sublayers(kata: Kata) -> None:
-    """What goes wrong in the two pre-LN lines: residuals, norms, and what is fed to what."""
-    name = kata.mistake
-    form = (
-        (FIRST, "x = layer_norm(x + attention(x, params, heads))"),
-        (SECOND, "x = layer_norm(x + feed_forward(x, params))"),
-    )
-    says = "the norm follows each residual sum (post-LN) instead of coming before each branch (pre-LN)"
-    name("post_ln", says, form, look=MIDDLE, kind="convention")
-    raw = [(line, line.replace("layer_norm(x)", "x")) for line in (FIRST, SECOND)]
-    name("ffn_not_normalised", "the feed-forward is fed x without its layer norm", raw[1], look=MIDDLE)
-    name("attention_not_normalised", "attention is fed x without its layer norm", raw[0], look=MIDDLE)
-    name("no_layer_norm", "there is no layer norm at all", tuple(raw), look=MIDDLE)
-    apart = (FIRST, FIRST.replace("x =", "y ="))
-    says = "the feed-forward reads the input of the block, not the result of attention"
-    hint = "Draw the block as a chain of two steps: what has the second step to work with?"
-    name("ffn_reads_input", says, (apart, (SECOND, SECOND.replace("x = x", "x = y"))), look=MIDDLE, hint=hint)
-    name("attention_lost", "what attention gives is lost: only the feed-forward is added to x", apart, look=MIDDLE)
-    _residuals(kata)
-
-
-def _residuals(kata: Kata) -> None:
-    name = kata.mistake
-    bare = tuple((line, line.replace("x + ", "")) for line in (FIRST, SECOND))
-    normed = tuple((s, f"x = layer_norm(x)\n    {s.replace('layer_norm(x)', 'x')}") for s in (FIRST, SECOND))
-    missing = "Let the branch give nothing but zeros: what should then come out of it?"
-    kept = "Follow x along the additions alone, from the input to the output: does a norm stand in its way?"
-    for which, words, part in (
-        ("attention", "the residual around attention", slice(0, 1)),
-        ("ffn", "the residual around the feed-forward", slice(1, 2)),
-        ("both", "each of the two residuals", slice(0, 2)),
-    ):
-        name(f"residual_missing_{which}", f"{words} is missing", bare[part], look=MIDDLE, hint=missing)
-        says = f"{words} adds the normalised input instead of x itself"
-        name(f"residual_normalised_{which}", says, normed[part], look=MIDDLE, hint=kept)

@@ -21,13 +21,12 @@ from typing import IO, Any, NamedTuple
 
 from harness import report
 from harness.collect import Entry
-from harness.forge import ROOT, environment
+from harness.forge import ROOT, Forge, environment
 from harness.grade import grade
 from harness.judge import Judge, Limits
 from harness.model import Report
 
 BOOT = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from harness import batch; batch.work()"
-WORTH = 4  # submissions that a job must have, to be worth its start
 ENDING = 10.0
 FAULT = "the process that graded it ended: a fault of the kit, or a lack of memory"
 
@@ -41,26 +40,22 @@ class Graded(NamedTuple):
     fault: bool = False
 
 
-def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def limits(seconds: float | None) -> Limits:
     """The limits when one submission may take that long in all: half for the import, a quarter for one call."""
     return Limits() if seconds is None else Limits(seconds / 2, seconds / 4, seconds)
 
 
-def run(entries: Sequence[Entry], seed: int, seconds: float | None, jobs: int) -> Iterator[Graded]:
-    """Every submission, graded, as they become ready."""
-    count = min(jobs, -(-len(entries) // WORTH))
-    if count > 1:
-        yield from _Pool(entries, seed, seconds, count)
+def run(
+    entries: Sequence[Entry], seed: int, seconds: float | None, jobs: int, forge: Forge | None = None
+) -> Iterator[Graded]:
+    """Every submission, graded, as they become ready. One job is this process, with a forge that has been started."""
+    if jobs > 1:
+        yield from _Pool(entries, seed, seconds, jobs)
         return
-    if all(entry.why for entry in entries):
+    if jobs == 0:
         yield from (_reported(number, _unread(entry)) for number, entry in enumerate(entries))
         return
-    with Judge(limits(seconds)) as judge:
+    with Judge(limits(seconds), forge) as judge:
         for number, entry in enumerate(entries):
             yield _grade(judge, number, entry, seed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from harness.source import Unreadable, read
 
 UNTOLD = "neither the file's name nor its functions tell which kata it is: use --kata NAME"
 PARTS = " _-.()[]"
+WORTH = 4  # submissions for a process
 LEFT_OUT = {"__pycache__", "node_modules", "venv", "site-packages"}
 NOBODY = {"", ".", "..", "katas", "/"}
 
@@ -152,3 +153,14 @@ def _submitter(file: str, kata: str) -> str:
         return rest
     folders = [part for part in Path(file).parts[:-1] if part not in NOBODY]
     return folders[-1] if folders else ""
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def jobs_for(entries: Sequence[Entry], most: int) -> int:
+    """In how many processes to grade: 0 when there is nothing to run, and each must be worth its start."""
+    ready = sum(not entry.why for entry in entries)
+    return min(most, -(-ready // WORTH))

@@ -27,7 +27,7 @@ class Grading:
         self.line = 1 + (stubs.defined_at(source, self.kata.functions[0]) or 0)
         self.untouched = outline.untouched(name, source)
         self._judge, self._path, self.source, self._seed = judge, path, source, seed
-        self._reference = Remembered(registry.solution(name).reference(), registry.wanted(name), judge.calls)
+        self.reference = Remembered(registry.solution(name).reference(), registry.wanted(name), judge.calls)
         self._session: Session | None = None
         self._outcomes: dict[str, Outcome] = {}
         self._diagnosis: Diagnosis | None = None
@@ -76,7 +76,7 @@ class Grading:
         session.check = check.name
         outcome = Outcome(check.name, check.title, check.level, "passed")
         try:
-            check.function(session, self._reference, rng)
+            check.function(session, self.reference, rng)
         except Wrong as wrong:
             outcome = _failed(check, wrong)
         except Exception as error:

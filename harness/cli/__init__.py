@@ -7,15 +7,26 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from harness import clock, outline
-from harness.cli import checking, compare, dashboard, grade, keeping, mock, quiz, record, report, watch
-from harness.cli.common import Commands, Parser, Usage, command, meant
+from harness.cli.common import STATUS, Commands, Parser, Usage, command, meant
 from harness.history import home
 from harness.schedule import RULE
 
-MODULES = (watch, checking, compare, keeping, quiz, mock, record, report, grade)
+MODULES = {
+    "watch": ("watch",),
+    "checking": ("show", "check", "hint", "solution"),
+    "compare": ("compare",),
+    "keeping": ("reset", "attempts"),
+    "quiz": ("quiz", "shapes"),
+    "mock": ("mock", "debug", "debrief"),
+    "record": ("history",),
+    "report": ("report",),
+    "grade": ("grade",),
+    "export": ("export",),
+}
 EXAMPLES = (
     "kata                   where you are, and what to do next",
     "kata watch             work on the suggested kata: it is checked on each save",
@@ -61,23 +72,31 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     parser = Parser(
         prog="kata",
         description="Interview practice for transformer decoders. Without a command: the dashboard.",
-        epilog=f"{RULE}\n\nWhat you do is recorded in {home()}\n(another folder: KATA_HOME).\n\n{grade.STATUS}",
+        epilog=f"{RULE}\n\nWhat you do is recorded in {home()}\n(another folder: KATA_HOME).\n\n{STATUS}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.examples = EXAMPLES
-    parser.set_defaults(run=dashboard.run)
-    parser.add_argument("--version", action="version", version=f"kata-kit {_version()}")
+    parser.set_defaults(run=_dashboard)
+    version = f"kata-kit {_version()}" if "--version" in words else ""
+    parser.add_argument("--version", action="version", version=version)
     parser.add_argument("--json", action="store_true", help="the dashboard as one JSON document")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for module in MODULES:
-        module.add(commands)
-    _add_help(commands, parser)
     first = next((word for word in words if not word.startswith("-")), None)
+    wanted = [module for module, names in MODULES.items() if words[:1] == [first] and first in names]
+    for module in wanted or MODULES:  # loading them all takes longer than some commands do
+        import_module(f"harness.cli.{module}").add(commands)
+    _add_help(commands, parser)
     if first is not None and first not in commands.choices:
         if outline.is_kata(first):
             raise Usage(f"{first} is a kata, not a command: kata show {first}, kata check {first}")
         raise Usage(f"there is no command {first!r}; {meant(first, commands.choices, 'kata --help lists them')}")
     return parser.parse_args(words)
+
+
+def _dashboard(options: argparse.Namespace) -> int:
+    from harness.cli import dashboard
+
+    return dashboard.run(options)
 
 
 def _add_help(commands: Commands, parser: Parser) -> None:

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable
 
 from harness import outline, report, stubs
-from harness.cli.common import Commands, Usage, command, pick, practising
-from harness.cli.grade import STATUS, status
+from harness.cli.common import STATUS, Commands, Usage, command, pick, practising
+from harness.cli.grade import status
 from harness.model import Report
 from harness.practice import kata_file
 from harness.schedule import PASSES

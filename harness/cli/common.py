@@ -13,6 +13,7 @@ from harness import outline
 from harness.history import History
 from harness.practice import Practice, Refused
 
+STATUS = "exit status: 0 all pass, 1 some fail or are broken, 2 usage error,\n3 the kit itself failed"
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.common import Commands, Usage, command, pick
+from harness.cli.common import STATUS, Commands, Usage, command, pick
 
 if TYPE_CHECKING:
     from harness.batch import Graded
@@ -28,7 +28,6 @@ EXAMPLES = (
     "kata grade answer.py --json              one JSON document",
     "kata grade answer.py --seed 7            the same drawn inputs again",
 )
-STATUS = "exit status: 0 all pass, 1 some fail or are broken, 2 usage error,\n3 the kit itself failed"
 LIMITS = "limits: 10 s for the import, 5 s for one call, 20 s for one submission; with --limit S\nS / 2, S / 4 and S"
 OUTPUTS = ("junit", "gradescope", "csv", "html")
 INTERRUPTED = 130
@@ -62,14 +61,18 @@ def _grade(options: argparse.Namespace) -> int:
     name = None if options.kata is None else pick(options.kata)
     _refuse(options)
     seed = secrets.randbelow(1 << 32) if options.seed is None else options.seed
-    from harness import batch, report, tally
-    from harness.collect import collect
+    from harness.collect import collect, cores, jobs_for
+    from harness.forge import Forge
 
     found = collect(options.files, name)
+    count = jobs_for(found.entries, options.jobs or cores())
+    forge = Forge() if count == 1 else None  # it loads NumPy while we do
+    from harness import batch, report, tally
+
     graded: list[Graded] = []
     progress, status = _Progress(len(found.entries)), None
     try:
-        for one in batch.run(found.entries, seed, options.limit, options.jobs or batch.cores()):
+        for one in batch.run(found.entries, seed, options.limit, count, forge):
             graded.append(one)
             progress.show(len(graded))
     except KeyboardInterrupt:

@@ -7,6 +7,7 @@ nothing else. The text needs neither colour nor more than 80 columns.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 
@@ -20,6 +21,7 @@ VERSION = 1
 LARGEST = 16  # rows and columns of a picture
 NUMBERED = 8  # weights are written as numbers up to here, and as shades alone above
 LABEL, LONGEST = 6, 32  # of a label over a column, and of one in a sentence
+WIDTH = 78
 SHADES = " .:~+*%#@"
 Kind = Literal["mask", "weights", "influence"]
 Cell = bool | float | str
@@ -97,8 +99,9 @@ def text(shown: Picture) -> str:
         maps = grids.beside(_grid(shown, shown["yours"], marked=True), right, heads, gap=3)
     key = f"{shown['down']} down, {shown['across']} across; {KEYS[shown['kind']]}"
     if shown["first"]:
-        key += ", [ ] is the first"
-    return f"{_plain(shown['title'])}: {_plain(shown['says'])}\n{maps}\n{key}"
+        key += ", [] is the first"
+    says = f"{_plain(shown['title'])}: {_plain(shown['says'])}"
+    return "\n".join([textwrap.fill(says, WIDTH), maps, textwrap.fill(key, WIDTH)])
 
 
 def shade(value: Cell, steps: int) -> int | None:

@@ -39,7 +39,7 @@ def debrief(whole: Data) -> Html:
         class_="top",
     )
     used = f"{clocked(whole['seconds'])} of {clocked(60 * whole['minutes'])}"
-    facts = _facts(("used", used), ("ended", ENDED.get(whole["ended"], whole["ended"])))
+    facts = _facts(("used", used), ("end", ENDED.get(whole["ended"], whole["ended"])))
     symptom = _symptom(whole["symptom"]) if whole["symptom"] else None
     return tag("article", head, facts, symptom, *(_question(q) for q in whole["questions"]), id=f"interview-{number}")
 
@@ -62,12 +62,11 @@ def _symptom(symptom: Data) -> Html:
 def _question(q: Data) -> Html:
     good = q["verdict"] in ("pass", "strong")
     shown = VERDICTS.get(q["verdict"], q["verdict"] or "not graded")
-    counts = [f"{q[key]} {key.removesuffix('s') if q[key] == 1 else key}" for key in COUNTS]
     facts = [
         ("time", f"{clocked(q['seconds'])} of {clocked(q['par'])}"),
         ("first run", "–" if q["first_run"] is None else clocked(q["first_run"])),
         ("green at", "–" if q["green"] is None else clocked(q["green"])),
-        ("", " · ".join(counts)),
+        *((key, q[key]) for key in COUNTS),
     ]
     return tag(
         "div",
@@ -83,12 +82,12 @@ def _found(q: Data) -> Iterator[Html]:
     """What was wrong, planted or their own."""
     if q["changed_after_time"]:
         yield tag("p", "The file was changed after the time was up: that does not count.")
-    for planted in q["planted"]:
-        when = f" after {clocked(planted['at'])}" if planted["at"] is not None else ""
-        how = f"found{when}" if planted["found"] else "missed"
-        name = tag("b", planted["name"])
-        yield tag("div", tag("p", f"{how}: ", name, f": {planted['says']}."), class_="said" if when else "mistake")
-    for named in q["mistakes"]:
+    for one in q["planted"]:
+        when = f" after {clocked(one['at'])}" if one["at"] is not None else ""
+        how, name = f"Found{when}" if one["found"] else "Missed", tag("b", one["name"])
+        yield tag("div", tag("p", f"{how}: ", name, f": {one['says']}."), class_="said" if one["found"] else "mistake")
+    planted = {planted["name"] for planted in q["planted"]}
+    for named in (m for m in q["mistakes"] if m["name"] not in planted):
         bug = named["counts_as"] == "a bug"
         words = (
             f": {named['says']}." if bug else f": right under another contract. A question not asked: {named['topic']}."

@@ -12,7 +12,7 @@ MEAN, VARIANCE = "x.mean(axis=-1, keepdims=True)", "x.var(axis=-1, keepdims=True
 def layer_norm(
     kata: Kata, epsilon: str = "1e-5", affine: bool = False, others: tuple[str, ...] = ("1e-3", "1e-5", "1e-6", "1e-12")
 ) -> None:
-    """What goes wrong inside a layer norm, for the lines `mean`, `variance` and the quotient, `* gamma + beta` if affine.
+    """What goes wrong in a layer norm: its lines `mean`, `variance` and the quotient, `* gamma + beta` too if affine.
 
     `others` are the epsilons that are taken for the right one.
     """

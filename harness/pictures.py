@@ -22,6 +22,7 @@ LARGEST = 16  # rows and columns of a picture
 NUMBERED = 8  # weights are written as numbers up to here, and as shades alone above
 LABEL, LONGEST = 6, 32  # of a label over a column, and of one in a sentence
 WIDTH = 78
+RIGHT = "as it should be"
 SHADES = " .:~+*%#@"
 Kind = Literal["mask", "weights", "influence"]
 Cell = bool | float | str
@@ -164,7 +165,7 @@ def _says(
 ) -> str:
     """The first wrong cell by name, and how many there are."""
     if first is None:
-        return "as it should be"
+        return RIGHT
     row, column = (
         f"{axis} {at}" + (f" '{label[at]}'" if at < len(label) and label[at] != str(at) else "")
         for axis, at, label in zip(axes, first, names, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.markup import Html, join, tag
-from harness.pictures import Picture
+from harness.pictures import RIGHT, Picture
 from harness.svg import heat_map, sample, scale
 
 VERDICTS = {"strong": "strong", "pass": "passes", "fail": "fails", "broken": "cannot be run"}
@@ -101,7 +101,7 @@ def _figures(name: str, pictures: Sequence[Picture], good: bool) -> Html | None:
     right = [p for p in pictures if p not in wrong]
     parts = [_group(name, wrong, 0)] if wrong else []
     if right:
-        note = "as they should be" if all(p["yours"] for p in right) else ""
+        note = "as they should be" if all(p["says"] == RIGHT for p in right) else ""
         parts.append(_fold("Pictures", note, _group(name, right, len(wrong))))
     return join(*parts)
 

@@ -28,9 +28,10 @@ def section(whole: Data) -> Html:
     head = tag(
         "tr", *(tag("th", words, scope="col") for words in ("Kata", "State", "Box", "Best / par", "Last", "Due"))
     )
+    several = len({one["track"] for one in whole["katas"]}) > 1
     bodies = [
-        tag("tbody", *(_row(one, whole["day"]) for one in katas))
-        for _, katas in groupby(whole["katas"], lambda one: one["track"])
+        tag("tbody", _track(track) if several else None, *(_row(one, whole["day"]) for one in katas))
+        for track, katas in groupby(whole["katas"], lambda one: one["track"])
     ]
     return tag(
         "section",
@@ -40,6 +41,10 @@ def section(whole: Data) -> Html:
         id="progress",
         aria_labelledby="progress-title",
     )
+
+
+def _track(track: int) -> Html:
+    return tag("tr", tag("th", f"Track {track}", colspan=6, scope="rowgroup"), class_="track")
 
 
 def _row(one: Data, today: str) -> Html:

@@ -44,6 +44,7 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.6rem 1rem .6rem 0;border-bottom:1px solid var(--edge);vertical-align:baseline}
 thead th{font-weight:400;color:var(--soft);font-size:.9rem}
 tbody th{font-weight:600}
+.track th{font-weight:400;color:var(--soft);padding-top:1.5rem}
 .due{font-weight:600}
 .box circle{fill:none;stroke:var(--soft);stroke-width:1.25}
 .box .full{fill:var(--accent);stroke:var(--accent)}
@@ -141,7 +142,7 @@ body{background:#fff;font-size:10.5pt}
 nav,.skip,footer{display:none}
 header{padding-top:0}
 h2{margin-top:1.5rem}
-article,figure,tr{break-inside:avoid}
+figure,tr{break-inside:avoid}
 h2,h3,h4{break-after:avoid}
 article{border-color:#bbb}
 pre{white-space:pre-wrap}

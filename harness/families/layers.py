@@ -23,7 +23,7 @@ def gelu(kata: Kata) -> None:
         "GELU, in the tanh approximation, as GPT-2 has it.",
         (r"\bgelu\b", r"\berf\b|\bexact\b", r"\btanh\b|\bapproximat\w*", r"\bactivation\b|\bnon-?linear\w*|\brelu\b"),
         (UNLESS + r"\b(erf|exact|relu|silu|swish|swiglu)\b",),
-        ("erf_gelu",),
+        tuple(m.name for m in kata.mistakes if m.name in ("erf_gelu", "sigmoid_gelu")),
     )
 
 

@@ -154,6 +154,17 @@ def repeats(ask: Function, right: Right, case: Case, times: int = 5) -> None:
         same(call, answer, want, f"This is call number {number} with the same arguments." if number > 1 else "")
 
 
+def distributes(ask: Function, right: Right, cases: Iterable[Case], what: str) -> None:
+    """Each row along the last axis of the last part is a distribution: no entry below 0, and their sum is 1."""
+    for call, answer, want in _asked(ask, right, list(cases)):
+        part, got, _ = answered(call, answer, want)[-1]
+        bad = ~((np.abs(got.sum(axis=-1) - 1) <= 1e-9) & (got >= 0).all(axis=-1))
+        if bad.any():
+            row = tuple(int(i) for i in np.argwhere(bad)[0])
+            says = f"{part}{list(row)} holds {grids.number(got[row].min())} and sums to {grids.number(got[row].sum())}"
+            raise wrong(call, answer, f"{says}, should be {what} that sum to 1", *_which(call, part))
+
+
 def silent(ask: Function, right: Right, cases: Iterable[Case]) -> None:
     """Every case agrees and gives no warning under NumPy's default error state."""
     for call, answer, want in _asked(ask, right, list(cases)):

@@ -38,3 +38,12 @@ def tokens(rng: Rng, B: int, T: int, d: int) -> Array:
     """
     spread = rng.choice([0.01, 0.3, 1.0, 5.0], (B, T, 1))
     return np.asarray(rng.standard_normal((B, T, d)) * spread + rng.normal(0, 2, (B, T, 1)) * spread)
+
+
+def hidden(rng: Rng, *shape: int) -> Array:
+    """A mask of some shape, True = blocked; every row keeps a key, and of three keys and more loses one."""
+    blocked = rng.random(shape) < 0.3
+    first = rng.integers(0, shape[-1], (*shape[:-1], 1))
+    np.put_along_axis(blocked, first, shape[-1] > 2, axis=-1)
+    np.put_along_axis(blocked, (first + 1) % shape[-1], False, axis=-1)
+    return blocked

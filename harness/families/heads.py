@@ -25,13 +25,19 @@ def heads(kata: Kata) -> None:
 
 def attention(kata: Kata, *also_over_queries: Form, feed_forward: bool = False) -> None:
     """What goes wrong around q, k, v and the scores. A solution may add its own ways to take the wrong softmax axis."""
+    scores(kata, *also_over_queries)
+    _projections(kata, "12" if feed_forward else "")
+
+
+def scores(kata: Kata, *also_over_queries: Form, width: str = "x.shape[-1]") -> None:
+    """What goes wrong with the scale and the softmax; `width` is the model's, in the solution's words."""
     name = kata.mistake
     hint = "How far from 0 do dot products of random rows of width 64 lie, and what does a softmax make of that?"
     look = "q k^T, before the softmax"
     name("scale_missing", "the scores are not scaled by 1/sqrt(dh)", (" / dh**0.5", ""), look=look, hint=hint)
     says = "the scores are divided by sqrt(d), of the model's width, instead of sqrt(dh), of the head's"
     hint = "A score is a sum: of how many products, when there are two heads and when there are four?"
-    name("scale_sqrt_d", says, ("/ dh**0.5", "/ x.shape[-1] ** 0.5"), look="the width under the root", hint=hint)
+    name("scale_sqrt_d", says, ("/ dh**0.5", f"/ {width} ** 0.5"), look="the width under the root", hint=hint)
     says = "the scores are divided by dh instead of its root"
     name("scale_dh", says, ("/ dh**0.5", "/ dh"), look="the root, or a second scaling")
     says = "the scores are multiplied by sqrt(dh) instead of divided by it"
@@ -50,7 +56,6 @@ def attention(kata: Kata, *also_over_queries: Form, feed_forward: bool = False) 
         "one key, where its gradient vanishes. Dividing by sqrt(dh) brings the variance back to 1. It is the width of "
         "a head that counts, not of the model.",
     )
-    _projections(kata, "12" if feed_forward else "")
 
 
 def _projections(kata: Kata, others: str) -> None:

@@ -318,7 +318,7 @@ KATA.question(
 KATA.question(
     "Sinusoidal, learned, rotary or ALiBi: which works beyond the trained length?",
     "A learned table has no row beyond its length. Sinusoids can be computed anywhere, but models trained on short "
-    "texts hardly use unseen angles well. Rotary positions encode distances inside attention and stretch if their base is "
+    "texts hardly use new angles well. Rotary positions encode distances inside attention and stretch if its base is "
     "changed, mostly with a little further training. ALiBi takes off a penalty that grows with distance and holds up "
     "best untrained, at the price of favouring what is near.",
 )

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from harness import expect, influence
+from harness import expect, influence, outputs
 from harness.model import Answer, Call
 from harness.wire import Array
 
 Asked = list[tuple[Call, Answer, Answer]]
+
+
+def by_output(function: str, answers: Asked) -> dict[str, Asked]:
+    """The answers by output: the parts of a tuple are told apart by their number, and only arrays and numbers count."""
+    want = next((theirs.value for _, _, theirs in answers if theirs.value is not None), None)
+    places = outputs.places(want)
+    names = [f"{function}[{place}]" if isinstance(want, tuple) else function for place in places]
+    split: dict[str, Asked] = {name: [] for name in names}
+    for call, yours, theirs in answers:
+        right = outputs.parts(theirs.value, theirs.value) or []
+        mine = outputs.parts(yours.value, theirs.value) or [None] * len(right)
+        for name, got, expected in zip(names, mine, right, strict=False):
+            split[name].append((call, replace(yours, value=got), replace(theirs, value=expected)))
+    return split
 
 
 def agreement(answers: Asked) -> dict[str, Any]:

@@ -4,7 +4,8 @@
  "mistakes": [{"name", "kind", "says", "look"}],
  "state": "compared"; else what follows is left out: "not started", "broken", or "ended" (a call did not come back; then
      the code is there),
- "agreement": [{"function", "input": "float64" or "float32" ("given" where there are no floats), "calls", "agree",
+ "agreement": [{"function" (f[0], f[1] where it gives several), "input": "float64" or "float32" ("given" where there are
+     no floats), "calls", "agree",
      "absolute", "relative": the largest differences, relative to the largest entry of the right answer,
      "other": how many answers are not finite where they should be, or raise, or have a wrong shape,
      "worst": the call of the largest difference, or of the first that cannot be measured}],
@@ -29,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import course, gallery, outline, registry, sidebyside, stages
-from harness.agreement import agreement, returns, sanity
+from harness.agreement import agreement, by_output, returns, sanity
 from harness.craft import Asked, Held, held, notes
 from harness.grade import Grading
 from harness.judge import Judge
@@ -100,12 +101,14 @@ def _measured(pair: Pair, name: str) -> dict[str, Any]:
         calls = [call for call in recorded(name) if call.function == function]
         for kind, cases in _inputs(calls, sizes):
             answers = [(c, yours, theirs) for c, (yours, theirs) in zip(cases, pair.both(cases), strict=True)]
-            found["agreement"].append({"function": function, "input": kind, **agreement(answers)})
-            found["returns"] += returns(function, kind, answers)
+            for label, some in by_output(function, answers).items():
+                found["agreement"].append({"function": label, "input": kind, **agreement(some)})
+                found["returns"] += returns(label, kind, some)
             asked += answers
-        if any(one["other"] < one["calls"] for one in found["agreement"] if one["function"] == function):
+        if any(one["other"] < one["calls"] for one in found["agreement"] if one["function"].startswith(function)):
             _costs(pair, sizes, asked, found)
-        found["sanity"] += sanity(function, asked[: len(calls) + 1])
+        for label, some in by_output(function, asked[: len(calls) + 1]).items():
+            found["sanity"] += sanity(label, some)
     return found
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness import wording
+from harness import outputs, wording
 from harness.model import Answer, Call
 from harness.sizes import Sizes, has_floats, narrowed
 from harness.timing import Metered, Pair
@@ -161,7 +161,8 @@ def _dtype(pair: Pair, sizes: Sizes) -> Iterator[Note]:
 
 
 def _kept(answer: Answer) -> str:
-    return str(answer.value.dtype) if isinstance(answer.value, np.ndarray) else ""
+    found = [value for value in outputs.wanted(answer.value) if np.asarray(value).dtype.kind == "f"]
+    return str(found[0].dtype) if found else ""
 
 
 def _mended(source: bytes) -> Iterator[tuple[int, str, bytes]]:

@@ -23,7 +23,7 @@ from harness.outline import SOLUTIONS
 
 ROUNDS, FEWEST = 21, 5
 BUDGET = 0.5
-PATIENCE = 1.0
+SLOW, PATIENCE = 0.1, 1.0
 METER = Path(__file__).with_name("meter.py")
 MEASURED = {"kata_meter": Signature("kata_meter(path, last, watch, function, *args)", (), 4)}
 
@@ -91,14 +91,14 @@ class Pair:
         sides = [self.solution] if expected > PATIENCE else [self.solution, self.yours]
         seconds: dict[int, list[float]] = {0: [], 1: []}
         end = time.monotonic() + BUDGET
-        for turn in range(-1, ROUNDS):
+        for turn in range(ROUNDS):
             for side in range(len(sides)):
                 [answer] = sides[side].ask([call])
                 if answer.raised:
                     return None
                 seconds[side].append(max(answer.seconds, 1e-9))
-            slow = seconds[1] and seconds[1][0] > PATIENCE  # then the warm-up must do
-            if slow or (turn + 1 >= FEWEST and time.monotonic() > end):
+            slow = max(taken[0] for taken in seconds.values() if taken) > SLOW
+            if turn >= (1 if slow else FEWEST) and time.monotonic() > end:
                 break
         if len(seconds[0]) > 1:
             seconds = {side: found[1:] for side, found in seconds.items()}

@@ -118,7 +118,8 @@ def _sanity(document: dict[str, Any]) -> str:
     """The lines that one prints of a forward pass; the solution's only where it says something else."""
     groups: dict[str, dict[str, str]] = {}
     for one in document["sanity"]:
-        groups.setdefault(one["of"], {})[one["who"]] = _pass(one)
+        part = f"{one['function']}: " if one["function"].endswith("]") else ""
+        groups.setdefault(part + one["of"], {})[one["who"]] = _pass(one)
     lines = []
     for of, said in groups.items():
         same = said.get("yours") == said.get("solution")

@@ -30,8 +30,8 @@ EXAMPLES = (
 )
 EPILOG = (
     "exit status: 0 compared, 1 there is nothing to compare, 2 usage error\n\n"
-    "The code of the solution is shown when your file passes. Before that, --code shows it and\n"
-    "counts as asking for the solution: the pass then puts the kata back into box 1."
+    "The code of the solution is shown when your file passes. Before that, --code\n"
+    "shows it and counts as asking for the solution: the pass then puts the kata\nback into box 1."
 )
 
 
@@ -101,7 +101,7 @@ def _tokens(options: argparse.Namespace) -> list[str]:
 
 
 def _layers(name: str, options: argparse.Namespace) -> str:
-    return f"{name} is one layer: --layer has nothing to choose." if options.layer is not None else ""
+    return f"--layer: the pictures of {name} have no layers to choose from." if options.layer is not None else ""
 
 
 def _remember(practice: Practice, name: str, path: Path, graded: Report) -> None:

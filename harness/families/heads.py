@@ -23,10 +23,13 @@ def heads(kata: Kata) -> None:
     kata.mistake("merge_without_transpose", says, form, look=look, hint=hint)
 
 
-def attention(kata: Kata, *also_over_queries: Form, feed_forward: bool = False) -> None:
-    """What goes wrong around q, k, v and the scores. A solution may add its own ways to take the wrong softmax axis."""
+def attention(kata: Kata, *also_over_queries: Form, feed_forward: bool = False, weight: str = 'params["w{}"]') -> None:
+    """What goes wrong around q, k, v and the scores. A solution may add its own ways to take the wrong softmax axis.
+
+    `weight` is how it writes the square weights, with {} for the letter.
+    """
     scores(kata, *also_over_queries)
-    _projections(kata, "12" if feed_forward else "")
+    _projections(kata, "12" if feed_forward else "", weight)
 
 
 def scores(kata: Kata, *also_over_queries: Form, width: str = "x.shape[-1]") -> None:
@@ -58,13 +61,13 @@ def scores(kata: Kata, *also_over_queries: Form, width: str = "x.shape[-1]") -> 
     )
 
 
-def _projections(kata: Kata, others: str) -> None:
+def _projections(kata: Kata, others: str, weight: str) -> None:
     name = kata.mistake
     hint = "After the merge each feature still comes from one head alone: what lets the heads speak to each other?"
     look = "what follows the merged heads"
-    name("wo_missing", "the output projection wo is missing", (' @ params["wo"]', ""), look=look, hint=hint)
-    q, k, v = (f'@ params["w{n}"]' for n in "qkv")
-    from_q, from_k, from_v = (f"@ params['w{n}']" for n in "qkv")  # other quotes, lest a patch finds what one wrote
+    name("wo_missing", "the output projection wo is missing", (f" @ {weight.format('o')}", ""), look=look, hint=hint)
+    q, k, v = (f"@ {weight.format(n)}" for n in "qkv")
+    from_q, from_k, from_v = (w.replace('"', "'") for w in (q, k, v))  # other quotes, lest a patch finds what one wrote
     says = "queries and keys are swapped: q comes from wk and k from wq"
     hint = "Say who asks and who answers: the rows of the scores belong to the one, the columns to the other."
     name("qk_swapped", says, ((q, from_k), (k, from_q)), look="which weight goes where", hint=hint)
@@ -73,10 +76,9 @@ def _projections(kata: Kata, others: str) -> None:
     name("kv_swapped", says, ((k, from_v), (v, from_k)), look="which weight goes where", hint=hint)
     says = "the weights are applied transposed, x @ w.T, as torch's Linear holds them"
     look = "a .T on a weight; x @ w is (from, to)"
-    square, every = (
-        tuple((f'@ params["w{n}"]', f'@ params["w{n}"].T') for n in ns) for ns in ("qkvo", "qkvo" + others)
-    )
-    name("weights_transposed", says, *dict.fromkeys((square, every)), look=look, kind="convention")
+    used = [weight.format(n) for n in "qkvo"] + [f'params["w{n}"]' for n in others]
+    every = tuple((f"@ {w}", f"@ {w}.T") for w in used)
+    name("weights_transposed", says, *dict.fromkeys((every[:4], every)), look=look, kind="convention")
     kata.term(
         "layout of the weights",
         "Are the weights applied as x @ w, or stored transposed as in torch's Linear?",
@@ -89,6 +91,16 @@ def _projections(kata: Kata, others: str) -> None:
 
 def causal(kata: Kata) -> None:
     """What goes wrong with the causal mask, for the lines that make `future` and fill the scores."""
+    off = ("k=1", "k=0")
+    triangle(kata, (FILL, "scores"), (off, ("-np.inf", "-1e9")), (off, (FILL, "scores - 1e9 * future")))
+    _fill(kata)
+
+
+def triangle(kata: Kata, unmasked: tuple[str, str], *also_blocked: Form) -> None:
+    """What goes wrong with the line that makes `future`.
+
+    A solution says how it looks `unmasked`, and may add its own ways to fill a row with the diagonal blocked.
+    """
     name = kata.mistake
     says = "the mask direction is reversed: query i sees only keys j >= i, so it is kept from its own past"
     hint = "Draw the 3 by 3 matrix. The first token has nothing before it: how many keys does its row leave open?"
@@ -96,20 +108,18 @@ def causal(kata: Kata) -> None:
     says = "nothing is masked: every position sees the whole future, which it should predict"
     look = "whether the mask reaches the scores, and whether it is really (T, T)"
     hint = "Change the last token alone: which rows of the result may move?"
-    name("no_mask", says, (FILL, "scores"), look=look, hint=hint)
+    name("no_mask", says, unmasked, look=look, hint=hint)
     name(
         "diagonal_blocked",
         "the diagonal is blocked, so a position cannot see itself: off by one, or direction and polarity both flipped",
         ("k=1", "k=0"),
-        (("k=1", "k=0"), ("-np.inf", "-1e9")),
-        (("k=1", "k=0"), (FILL, "scores - 1e9 * future")),
+        *also_blocked,
         look=TRIANGLE,
         hint="What is left for the very first token to look at, if it may not look at itself?",
     )
     says = "one future key leaks: position i sees i + 1, the very token that it should predict"
     hint = "Write the mask for two tokens by hand. How many of its four entries are blocked, and how many of yours?"
     name("one_future_key_leaks", says, ("k=1", "k=2"), look=TRIANGLE, hint=hint)
-    _fill(kata)
 
 
 def _fill(kata: Kata) -> None:

@@ -34,11 +34,12 @@ def blocked(kata: Kata) -> None:
     forms = [(HIDE, line.replace("blocked", "np.swapaxes(blocked, -1, -2)")) for line in (HIDE, LOW, ADDED)]
     hint = "Block a single entry of the mask. Which query loses which key?"
     name("mask_transposed", says, *forms, (forms[0], NAN), look="the last two axes of the mask", hint=hint)
-    _fill(kata)
-    _term(kata)
+    filled(kata)
+    polarity(kata)
 
 
-def _fill(kata: Kata) -> None:
+def filled(kata: Kata) -> None:
+    """What goes wrong where the scores are filled."""
     name = kata.mistake
     says = "the mask comes after the softmax: its denominator has seen what is blocked, and rows no longer sum to 1"
     after = f"weights = softmax(scores)\n    {GIVEN}\n        weights = np.where(blocked, 0, weights)"
@@ -53,7 +54,8 @@ def _fill(kata: Kata) -> None:
     name("mask_times_infinity", says, form, look="np.where instead of a product")
 
 
-def _term(kata: Kata) -> None:
+def polarity(kata: Kata) -> None:
+    """The term of what True means, with the mistakes that were catalogued and hang on it."""
     kata.term(
         "what True means",
         "Does True in the mask mean that a position is blocked, or that it may be seen?",
@@ -69,5 +71,5 @@ def _term(kata: Kata) -> None:
             r"\bfalse\W+(means?|is|=|marks?|for)\W*(the |to |that )*(pad|block|mask|hid|ignore)",
             UNLESS + r"\b(additive|float mask|mask is added)\b",
         ),
-        ("mask_inverted", "mask_as_it_is"),
+        tuple(m.name for m in kata.mistakes if m.name.endswith(("mask_inverted", "mask_as_it_is"))),
     )

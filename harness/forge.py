@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import struct
@@ -18,8 +17,10 @@ import tempfile
 from pathlib import Path
 from typing import Protocol
 
+from harness.ending import KILLED, remove
+
 ROOT = Path(__file__).resolve().parents[1]
-KILLED = 256  # in the place of an exit status: the worker had hung up, but had to be killed
+HIDDEN = [str(ROOT / name) for name in ("harness", "solutions", ".git", ".kata", "mock")]
 LEFT = 70  # exit status of a replay whose debugger was left with `quit`
 BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness; from harness import serve; "
@@ -34,19 +35,39 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-I", "-S", "-X", "utf8", "-c", BOOT, json.dumps(path), *words]
 
 
+THREADS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+NEEDED = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMPDIR",
+    "TZ",
+    "KATA_WORKER",
+    "KATA_WITHOUT",
+)
+
+
 def environment() -> dict[str, str]:
-    """One BLAS thread a worker: forking and fair timing need it."""
-    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**os.environ, **threads}
+    """The person's own, for a replay. One BLAS thread: forking and fair timing need it."""
+    return {**os.environ, **THREADS}
+
+
+def _clean(**more: str) -> dict[str, str]:
+    """What a worker sees: no token and no name of the person's environment."""
+    kept = {name: os.environ[name] for name in NEEDED if name in os.environ}
+    return {**kept, "LANG": "C.UTF-8", **THREADS, **more}
 
 
 class Process(Protocol):
-    """A worker: the socket to talk to it, and a way to end it."""
+    """A worker: the socket to talk to it, what it prints, and a way to end it."""
 
     socket: socket.socket
+    prints: int | None
 
-    def end(self, pid: int) -> int:
-        """Kill it with its group; how it ended: an exit status, or minus a signal."""
+    def end(self, asked: bool) -> int:
+        """Kill it with all that it started; how it ended, if `asked`: an exit status, or minus a signal."""
 
 
 class Forge:
@@ -54,39 +75,30 @@ class Forge:
 
     def __init__(self, live: bool = False) -> None:
         self.live = live
-        self.scratch = tempfile.mkdtemp(prefix="kata-")
-        self._forked = False
-        self._control: socket.socket | None = None
-        self._parent: subprocess.Popen[bytes] | None = None
-        if _can_fork():
-            self._control, theirs = socket.socketpair()
-            self._parent = _start(
-                ["forge", str(theirs.fileno()), self.scratch],
-                live,
-                environment(),
-                pass_fds=(theirs.fileno(),),
-                cwd=self.scratch,
-            )
-            theirs.close()
+        self._warm = _Warm(live) if _can_fork() else None
 
     def worker(self) -> Process:
         """A new worker, which has loaded nothing yet."""
-        self._forked = True
-        return _Forked(self._control) if self._control else _Spawned(self.live)
+        if self._warm is None:
+            return _Spawned(self.live)
+        try:
+            return self._warm.worker()
+        except OSError:  # a worker has killed it: where there are no walls, it can
+            self._warm.close()
+            self._warm = _Warm(self.live)
+            return self._warm.worker()
 
     def close(self) -> None:
-        """End the warm parent, and with it every worker that it forked; remove the scratch folder."""
-        if self._parent and self._control:
-            if not self._forked:
-                self._parent.kill()  # it may still be importing NumPy
-            self._control.shutdown(socket.SHUT_WR)
-            self._control.settimeout(5)
-            with contextlib.suppress(OSError):
-                self._control.recv(1)  # ends when the warm parent has ended its workers, and itself
-            self._control.close()
-            self._parent.kill()
-            self._parent.wait()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        """End the warm parent, and with it every worker that it forked."""
+        if self._warm:
+            self._warm.close()
+
+
+def _scratch() -> str:
+    """A folder, in which another user can reach the one that is his."""
+    folder = tempfile.mkdtemp(prefix="kata-")
+    os.chmod(folder, 0o711)
+    return folder
 
 
 def _can_fork() -> bool:
@@ -94,57 +106,109 @@ def _can_fork() -> bool:
     return hasattr(os, "fork") and sys.platform != "darwin" and os.environ.get("KATA_WORKER") != "spawn"
 
 
-def _start(
-    words: list[str], live: bool, env: dict[str, str], pass_fds: tuple[int, ...] = (), cwd: str | None = None
-) -> subprocess.Popen[bytes]:
-    output = None if live else subprocess.DEVNULL
-    return subprocess.Popen(
-        command(*words),
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        env=env,
-        cwd=cwd,
-        pass_fds=pass_fds,
-        start_new_session=not pass_fds and os.name == "posix",
-    )
+class _Warm:
+    """The warm parent, seen from the judge."""
+
+    def __init__(self, live: bool) -> None:
+        self._live, self._forked, self._scratch = live, 0, _scratch()
+        self._control, theirs = socket.socketpair()
+        self._control.settimeout(30)
+        self._process = subprocess.Popen(
+            command("forge", str(theirs.fileno()), self._scratch),
+            stdin=subprocess.DEVNULL,
+            stdout=None if live else subprocess.DEVNULL,
+            stderr=None if live else subprocess.DEVNULL,
+            env=_clean(),
+            cwd=self._scratch,
+            pass_fds=(theirs.fileno(),),
+            start_new_session=True,
+        )
+        theirs.close()
+
+    def worker(self) -> Process:
+        self._forked += 1
+        return _Forked(self._control, self._forked, self._live)
+
+    def close(self) -> None:
+        if not self._forked:
+            self._process.kill()  # it may still be importing NumPy
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)
+            self._control.settimeout(5)
+            while self._control.recv(1 << 10):  # ends when the warm parent has ended its workers, and itself
+                pass
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+        remove(self._scratch)
 
 
 class _Forked:
-    """A worker forked from the warm parent."""
+    """A worker forked from the warm parent, known by its number."""
 
-    def __init__(self, control: socket.socket) -> None:
-        self._control = control
+    def __init__(self, control: socket.socket, number: int, live: bool) -> None:
+        self._control, self._number, self.prints = control, number, None
         self.socket, theirs = socket.socketpair()
-        socket.send_fds(control, [b"F"], [theirs.fileno()])
-        theirs.close()
+        given = [theirs.fileno()]
+        if not live:
+            self.prints, writing = os.pipe()
+            given.append(writing)
+        try:
+            socket.send_fds(control, [b"F"], given)
+        finally:
+            theirs.close()
+            for fd in given[1:]:
+                os.close(fd)
 
-    def end(self, pid: int) -> int:
-        self._control.sendall(b"K" + struct.pack("<q", pid))
-        (status,) = struct.unpack("<q", self._control.recv(8, socket.MSG_WAITALL))
-        return int(status)
+    def end(self, asked: bool) -> int:
+        try:
+            self._control.sendall((b"K" if asked else b"E") + struct.pack("<q", self._number))
+            return int(struct.unpack("<q", self._control.recv(8, socket.MSG_WAITALL))[0]) if asked else KILLED
+        except (OSError, struct.error):  # the warm parent itself is gone
+            return KILLED
 
 
 class _Spawned:
     """A worker started afresh, reached over loopback: slower, and the only way where there is no fork."""
 
     def __init__(self, live: bool) -> None:
+        self._scratch = _scratch()
         token = os.urandom(16).hex()
+        self.prints: int | None = None
+        writing: int | None = None
+        if not live and os.name == "posix":
+            self.prints, writing = os.pipe()
+        output = writing if writing is not None else None if live else subprocess.DEVNULL
         with socket.create_server(("127.0.0.1", 0)) as server:
             server.settimeout(30)
-            env = {**environment(), "KATA_TOKEN": token}
-            self._process = _start(["connect", str(server.getsockname()[1])], live, env)
+            self._process = subprocess.Popen(
+                command("connect", str(server.getsockname()[1]), self._scratch),
+                stdin=subprocess.PIPE,  # its end tells that the judge is gone
+                stdout=output,
+                stderr=output,
+                env=_clean(KATA_TOKEN=token),
+                cwd=self._scratch,
+                start_new_session=os.name == "posix",
+            )
+            if writing is not None:
+                os.close(writing)
             self.socket, _ = server.accept()
         self.socket.settimeout(30)
         if self.socket.recv(len(token), socket.MSG_WAITALL if hasattr(socket, "MSG_WAITALL") else 0) != token.encode():
             raise ConnectionError("something else answered in the worker's place")
 
-    def end(self, pid: int) -> int:
+    def end(self, asked: bool) -> int:
+        status = KILLED
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._process.wait(0.2)
+            status = self._process.wait(0.2 if asked else 0)
+        assert self._process.stdin
+        self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(2)
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
-        return KILLED
+        remove(self._scratch)
+        return status

@@ -110,6 +110,7 @@ class Grading:
             line=self.line,
             seconds=session.seconds if session else 0.0,
             peak_bytes=session.peak_bytes if session else 0,
+            isolation=session.isolation if session else (),
         )
         if session and session.broken:
             return replace(whole, verdict="broken", trace=session.broken)

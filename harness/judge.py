@@ -7,21 +7,22 @@ session answers with the same words at once.
 
 from __future__ import annotations
 
-import shutil
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harness import answers
+from harness import answers, beside
 from harness.calls import Calls
-from harness.forge import KILLED, Forge, Process
+from harness.ending import KILLED
+from harness.forge import Forge, Process
 from harness.line import Gone, Line
 from harness.model import Answer, Call, Raised, Signature, Submission
+from harness.source import read
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,6 @@ STARTING = 30.0
 UNLIMITED = Limits(None, None, None)
 
 
-RUBBISH = (Gone, TypeError, ValueError, KeyError)
-
-
 class Judge:
     """Owns the processes of one run; use it in a `with`, or `close` it."""
 
@@ -47,7 +45,6 @@ class Judge:
         self.limits = limits or Limits()
         self._forge = forge or Forge()
         self.calls = Calls()
-        self._opened = 0
 
     def __enter__(self) -> Judge:
         return self
@@ -57,18 +54,16 @@ class Judge:
 
     def open(self, path: Path, source: bytes, name: str, wanted: Mapping[str, Signature]) -> Session:
         """Start to load a submission, which must define the functions `wanted`."""
-        self._opened += 1
-        folder = Path(self._forge.scratch, str(self._opened))
-        folder.mkdir()
+        sources = beside.gather(path, source, read)
         orders = {
             "path": str(path),
             "source": np.frombuffer(source, np.uint8),
+            "beside": {stem: np.frombuffer(data, np.uint8) for stem, data in sources.items()},
             "name": name,
-            "folder": str(folder),
-            "live": self._forge.live,
+            "seconds": self.limits.total,
             "wanted": {function: tuple(signature) for function, signature in wanted.items()},
         }
-        return Session(self._forge.worker(), self.limits, wanted, folder, orders, self.calls)
+        return Session(self._forge.worker(), self.limits, wanted, orders, self.calls)
 
     def close(self) -> None:
         """End every worker."""
@@ -83,11 +78,10 @@ class Session(Submission):
         process: Process,
         limits: Limits,
         signatures: Mapping[str, Signature],
-        folder: Path,
         orders: dict[str, Any],
         shared: Calls,
     ) -> None:
-        self.signatures, self.limits, self._process, self._folder = signatures, limits, process, folder
+        self.signatures, self.limits, self._process = signatures, limits, process
         self._calls = shared
         self.records: list[tuple[str, Call, Answer]] = []
         self.check = ""
@@ -97,10 +91,10 @@ class Session(Submission):
         self.prints = ""
         self.seconds = 0.0
         self.peak_bytes = 0
-        self._pid = 0
+        self.isolation: tuple[str, ...] = ()
         self._ended: int | None = None
         self._pending: Iterator[Answer] = iter(())
-        self._line = Line(process.socket)
+        self._line = Line(process.socket, process.prints)
         self._line.send(orders)
         self._loading: float | None = time.monotonic()
 
@@ -110,13 +104,14 @@ class Session(Submission):
             return self
         start, self._loading = self._loading, None
         try:
-            self._pid = int(self._line.read(start + STARTING)["pid"])
+            self.isolation = tuple(map(answers.clean, self._line.read(start + STARTING)["isolation"]))
+            start = time.monotonic()
             loaded = self._line.read(None if self.limits.load is None else time.monotonic() + self.limits.load)
             self.broken = answers.broken(loaded)
-            self.prints = answers.clean(loaded.get("prints", ""))
+            self.prints = answers.clean(loaded.get("prints", "") + self._line.printed())
             self.misfit = answers.clean("; ".join(loaded.get("misfits", ())))
             self.seconds = max(0.0, min(float(loaded["seconds"]), time.monotonic() - start))
-        except RUBBISH as error:
+        except Exception as error:  # whatever goes wrong in reading what came is rubbish that was sent
             self.broken = self._died(error, "importing the file", self.limits.load)
         return self
 
@@ -125,7 +120,7 @@ class Session(Submission):
         self.drain()
         if self.dead is None:
             calls, data = self._calls.frame(calls)
-            self._line.send_packed(data)
+            self._line.send_packed(data, self.limits.call)
         self._pending = self._answers(calls)
         return self._pending
 
@@ -152,7 +147,8 @@ class Session(Submission):
         limits = [limit for limit in (self.limits.call, self._left()) if limit is not None]
         try:
             answer = answers.answer(self._line.read(start + min(limits) if limits else None))
-        except RUBBISH as error:
+            answer = replace(answer, prints=answer.prints + answers.clean(self._line.printed()))
+        except Exception as error:
             limit = self.limits.call if limits and min(limits) == self.limits.call else self.limits.total
             self.dead = self._died(error, call.function, limit)
             return Answer(raised=self.dead)
@@ -170,7 +166,7 @@ class Session(Submission):
         return None if self.limits.total is None else max(0.01, self.limits.total - self.seconds)
 
     def _died(self, error: Exception, where: str, limit: float | None) -> Raised:
-        status, why = self.close(), error.why if isinstance(error, Gone) else "rubbish"
+        status, why = self.close(asked=True), error.why if isinstance(error, Gone) else "rubbish"
         if why == "deadline":
             text = f"reached the time limit of {limit:g} s in {where}: the process was ended"
             return Raised("Timeout", text, fatal=True)
@@ -181,13 +177,13 @@ class Session(Submission):
         if status < 0:
             name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
             hint = " (a crash in native code)" if -status in (signal.SIGSEGV, getattr(signal, "SIGBUS", 0)) else ""
+            hint = " (the limit on processor time)" if -status == getattr(signal, "SIGXCPU", 0) else hint
             return Raised("Died", f"the process died with {name}{hint} in {where}", fatal=True)
         return Raised("Exited", f"the process ended (exit status {status}) in {where}, before the answer", fatal=True)
 
-    def close(self) -> int:
-        """End the worker with all that it started; how it ended."""
+    def close(self, asked: bool = False) -> int:
+        """End the worker with all that it started; how it ended, if `asked`."""
         if self._ended is None:
             self._line.close()
-            self._ended = self._process.end(self._pid)
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._ended = self._process.end(asked)
         return self._ended

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import struct
 import time
 from typing import Any
 
 from harness import wire
+from harness.prints import Printed
 
-MAX_FRAME = 1 << 30
+MAX_FRAME, MAX_HEAD = 1 << 29, 16 << 20
+PATIENCE = 10.0
 
 
 class Gone(Exception):
@@ -24,18 +27,22 @@ class Gone(Exception):
 class Line:
     """Sends values and reads values. What arrives early is kept for the next read."""
 
-    def __init__(self, sock: socket.socket) -> None:
-        self._socket = sock
-        self._early = bytearray()
+    def __init__(self, sock: socket.socket, prints: int | None = None) -> None:
+        self._socket, self._early = sock, bytearray()
+        self._printed = None if prints is None else Printed(prints)
+        if prints is not None:
+            self._poll = select.poll()
+            self._poll.register(sock, select.POLLIN)
+            self._poll.register(prints, select.POLLIN)
 
     def send(self, value: Any) -> None:
         """Send one value; that the other side is dead is found out by reading."""
         self.send_packed(wire.pack(value))
 
-    def send_packed(self, data: bytes) -> None:
-        """Send the bytes of a value."""
+    def send_packed(self, data: bytes, seconds: float | None = None) -> None:
+        """Send the bytes of a value, within a time: a worker that stopped itself takes nothing."""
         with contextlib.suppress(OSError):
-            self._socket.settimeout(10)
+            self._socket.settimeout(seconds or PATIENCE)
             self._socket.sendall(struct.pack("<Q", len(data)) + data)
 
     def read(self, end: float | None) -> dict[str, Any]:
@@ -43,8 +50,14 @@ class Line:
         (size,) = struct.unpack("<Q", self._take(8, end))
         if size > MAX_FRAME:
             raise Gone("rubbish")
-        value: dict[str, Any] = wire.unpack(self._take(size, end))
+        value = wire.unpack(self._take(size, end), most=MAX_HEAD)
+        if type(value) is not dict:
+            raise Gone("rubbish")
         return value
+
+    def printed(self) -> str:
+        """What the worker printed since the last time."""
+        return self._printed.take() if self._printed else ""
 
     def _take(self, size: int, end: float | None) -> bytearray:
         while len(self._early) < size:
@@ -54,7 +67,7 @@ class Line:
 
     def _receive(self, end: float | None) -> bytes:
         try:
-            self._socket.settimeout(None if end is None else max(0.001, end - time.monotonic()))
+            self._wait(end)
             block = self._socket.recv(1 << 20)
         except TimeoutError:
             raise Gone("deadline") from None
@@ -64,6 +77,21 @@ class Line:
             raise Gone("end")
         return block
 
+    def _wait(self, end: float | None) -> None:
+        """Until there is something to read; meanwhile the worker must be able to print. TimeoutError after `end`."""
+        while self._printed and self._printed.open:
+            seconds = None if end is None else end - time.monotonic()
+            if seconds is not None and seconds <= 0:
+                raise TimeoutError
+            ready = self._poll.poll(None if seconds is None else seconds * 1000)
+            if any(fd == self._socket.fileno() for fd, _ in ready):
+                break
+            if ready:
+                self._printed.drain()
+        self._socket.settimeout(None if end is None else max(0.001, end - time.monotonic()))
+
     def close(self) -> None:
         """Hang up."""
         self._socket.close()
+        if self._printed:
+            self._printed.close()

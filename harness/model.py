@@ -192,3 +192,4 @@ class Report:
     line: int = 1
     seconds: float = 0.0
     peak_bytes: int = 0
+    isolation: tuple[str, ...] = ()

@@ -183,4 +183,5 @@ def result(report: Report) -> dict[str, Any]:
         ],
         "seconds": round(report.seconds, 4),
         "peak_bytes": report.peak_bytes,
+        "isolation": list(report.isolation),
     }

@@ -7,22 +7,23 @@
 from __future__ import annotations
 
 import array
+import functools
 import os
 import pdb
-import shutil
+import select
 import signal
 import socket
 import struct
 import sys
-import time
 import types
 from typing import Any, NoReturn
 
-from harness import wire
-from harness.forge import KILLED, LEFT
-from harness.worker import Prints, Worker
+from harness import audit, cage, ending, linux, wire
+from harness.ending import Kept
+from harness.forge import HIDDEN, LEFT
+from harness.prints import Prints
+from harness.worker import Worker
 
-FILE_LIMIT = 64 << 20
 GRACE = 0.1
 
 
@@ -52,17 +53,20 @@ def _no_breakpoint(*_: Any, **__: Any) -> None:
     raise RuntimeError("breakpoint() has no terminal here: use pytest --pdb, or -s with prints")
 
 
-def serve(sock: socket.socket) -> NoReturn:
-    """Be the worker of one submission until the judge hangs up."""
-    send_frame(sock, wire.pack({"pid": os.getpid()}))
-    _limits()
+def serve(sock: socket.socket, words: tuple[str, ...], capture: bool) -> NoReturn:
+    """Be the worker of one submission until the judge hangs up. `words` name its level of isolation."""
+    send_frame(sock, wire.pack({"isolation": list(words)}))
     orders = wire.unpack(receive_frame(sock))
-    os.chdir(orders["folder"])
+    cage.limit_time(orders["seconds"])
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
-    prints = Prints(orders["live"], orders["folder"])
     sys.breakpointhook = _no_breakpoint
-    worker = Worker(orders["path"], bytes(orders["source"].data), orders["name"], prints)
+    beside = {name: bytes(source.data) for name, source in orders["beside"].items()}
+    prints = Prints(os.getcwd() if capture else "")
+    worker = Worker(orders["path"], bytes(orders["source"].data), orders["name"], prints, beside)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "harness"]:
+        del sys.modules[name]
+    audit.guard(HIDDEN, os.getcwd(), alone="namespaces" in words)
     send_frame(sock, wire.pack(worker.load(orders["wanted"])))
     try:
         while True:
@@ -72,87 +76,75 @@ def serve(sock: socket.socket) -> NoReturn:
         os._exit(0)
 
 
-def _limits() -> None:
-    """No core dumps, no endless files. The deadlines are the judge's."""
-    try:
-        import resource
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
-
-
 def forge(control: socket.socket, scratch: str) -> None:
-    """The warm parent: `F` and a socket forks a worker, `K` and a pid ends one and tells how it ended.
+    """The warm parent: `F` and a socket forks a worker, `K` and its number ends it and tells how it ended, `E` ends it.
 
     When the judge hangs up, or is killed, it ends its workers and removes the scratch folder.
     """
-    workers: set[int] = set()
+    built = cage.Cage(scratch, HIDDEN)
+    workers: dict[int, Kept] = {}
+    count = 0
     while True:
         message, fds = _receive_order(control)
         if not message:
             break
         if message[:1] == b"F":
-            pid = os.fork()
-            if pid == 0:
-                control.close()
-                os.setsid()
-                serve(socket.socket(fileno=fds[0]))
-            workers.add(pid)
-            os.close(fds[0])
-        else:
-            (pid,) = struct.unpack("<q", message[1:])
-            control.sendall(struct.pack("<q", _end(pid, GRACE) if pid in workers else 0))
-            workers.discard(pid)
-    for pid in workers:  # all at once, then wait for each
-        _kill_group(pid)
-    for pid in workers:
-        _end(pid, 0.0)
-    shutil.rmtree(scratch, ignore_errors=True)
+            count += 1
+            workers[count] = built.start(functools.partial(_forked, fds, built), fds)
+            for fd in fds:
+                os.close(fd)
+            continue
+        kept = workers.pop(struct.unpack("<q", message[1:])[0], None)
+        status = kept.end(GRACE if message[:1] == b"K" else 0) if kept else 0
+        if message[:1] == b"K":
+            control.sendall(struct.pack("<q", status))
+    for kept in workers.values():
+        kept.end(0)
+    built.close()
+    ending.remove(scratch)
+
+
+def _forked(fds: list[int], built: cage.Cage) -> NoReturn:
+    if len(fds) > 1:
+        os.dup2(fds[1], 1)
+        os.dup2(fds[1], 2)
+        os.close(fds[1])
+    serve(socket.socket(fileno=fds[0]), built.words, False)
 
 
 def _receive_order(control: socket.socket) -> tuple[bytes, list[int]]:
     fds = array.array("i")
     try:
-        message, ancillary, _, _ = control.recvmsg(9, socket.CMSG_LEN(fds.itemsize))
-    except (ConnectionError, KeyboardInterrupt):
+        message, ancillary, _, _ = control.recvmsg(1, socket.CMSG_LEN(2 * fds.itemsize))
+        if message in (b"K", b"E"):
+            message += bytes(receive(control, 8))
+    except (ConnectionError, EOFError, KeyboardInterrupt):
         return b"", []
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
-    if message[:1] == b"K" and len(message) < 9:
-        message += bytes(receive(control, 9 - len(message)))
     return message, list(fds)
 
 
-def _end(pid: int, grace: float) -> int:
-    """End a worker with its group; how it ended by itself within the grace (minus a signal), or KILLED."""
-    end = time.monotonic() + grace
-    ended, status = os.waitpid(pid, os.WNOHANG)
-    while not ended and time.monotonic() < end:
-        time.sleep(0.001)
-        ended, status = os.waitpid(pid, os.WNOHANG)
-    _kill_group(pid)
-    if not ended:
-        os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
-        os.waitpid(pid, 0)
-        return KILLED
-    return os.waitstatus_to_exitcode(status)
-
-
-def _kill_group(pid: int) -> None:
-    """Kill what a worker started, and the worker: it leads its group, which may outlive it."""
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
-
-
-def connect(port: int, token: str) -> NoReturn:
-    """Be one worker, over loopback, where there is no fork."""
+def connect(port: int, token: str, scratch: str) -> None:
+    """Be one worker, over loopback, where there is no fork; on Linux the parent of one, in a cage of its own."""
     sock = socket.create_connection(("127.0.0.1", port))
     sock.sendall(token.encode())
-    serve(sock)
+    if not linux.LINUX:
+        serve(sock, ("process",), os.name != "posix")
+    built = cage.Cage(scratch, HIDDEN)
+    kept = built.start(lambda: serve(sock, built.words, False), [sock.fileno()])
+    sock.close()
+    while kept.told not in select.select([0, kept.told], [], [])[0]:
+        if not os.read(0, 1):
+            break
+    status = kept.end(GRACE)
+    built.close()
+    ending.remove(scratch)
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL) if -status not in (signal.SIGKILL, signal.SIGSTOP) else None
+        os.kill(os.getpid(), -status)
+    os._exit(status & 255)
 
 
 class Debugger(pdb.Pdb):
@@ -171,7 +163,7 @@ class Debugger(pdb.Pdb):
 def replay(path: str, name: str, function: str, frame: str) -> None:
     """Run one call under pdb in this terminal: at the line that raised, or from the first line of the function."""
     with open(path, "rb") as file:
-        worker = Worker(path, file.read(), name, Prints(True, ""))
+        worker = Worker(path, file.read(), name, Prints(""))
     with open(frame, "rb") as file:
         data = file.read()
     debugger = Debugger()
@@ -204,6 +196,6 @@ def main(argv: list[str]) -> None:
         forge(socket.socket(fileno=int(rest[0])), rest[1])
     elif role == "connect":
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        connect(int(rest[0]), os.environ.pop("KATA_TOKEN"))
+        connect(int(rest[0]), os.environ.pop("KATA_TOKEN"), rest[1])
     else:
         replay(*rest)

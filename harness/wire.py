@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,10 +59,12 @@ def pack(value: Any, keep: Callable[[Any], Handle] | None = None) -> bytes:
     return b"".join(parts)
 
 
-def unpack(data: bytes | bytearray, find: Callable[[int], Any] | None = None) -> Any:
-    """The value of the bytes; WireError when they are rubbish. Arrays are views of `data`."""
+def unpack(data: bytes | bytearray, find: Callable[[int], Any] | None = None, most: int | None = None) -> Any:
+    """The value of the bytes; WireError when they are rubbish. Arrays are views of `data`. `most` limits the header."""
     try:
         (length,) = struct.unpack_from("<Q", data)
+        if most is not None and length > most:  # a small text can describe a large heap of objects
+            raise WireError(f"a header of {length} bytes is too large")
         head = json.loads(bytes(data[8 : 8 + length]))
         return _Reader(data, 8 + length, find).decode(head)
     except WireError:
@@ -132,6 +135,7 @@ class _Reader:
     def __init__(self, data: bytes | bytearray, start: int, find: Callable[[int], Any] | None) -> None:
         self._data, self._at, self._find = memoryview(data), start, find
         self._arrays: list[tuple[list[Any], memoryview]] = []
+        self._elements = 0
 
     def _buffer(self, size: int) -> memoryview:
         start = self._at + (-self._at % ALIGN)
@@ -152,10 +156,10 @@ class _Reader:
             return {self.decode(k): self.decode(v) for k, v in body}
         if tag == "array":
             self._arrays.append((body, self._buffer(body[4])))
-            return _array(self._arrays[-1][1], *body)
+            return self._array(self._arrays[-1][1], body)
         if tag == "again":  # memory of its own: what one call writes into must not reach the next
             described, buffer = self._arrays[body]
-            return _array(memoryview(bytearray(buffer)), *described)
+            return self._array(buffer, described, again=True)
         if tag == "scalar":
             return np.frombuffer(self._buffer(body[1]), _dtype(body[0]))[0]
         if tag == "generator":
@@ -164,15 +168,16 @@ class _Reader:
             return self._find(body[0]) if self._find else Handle(int(body[0]), str(body[1]), str(body[2]))
         raise WireError(f"unknown tag {tag!r}")
 
+    def _array(self, buffer: memoryview, described: list[Any], again: bool = False) -> Array:
+        self._elements += math.prod(described[1]) + again * len(buffer)
+        if self._elements > MAX_ELEMENTS or min(described[1], default=0) < 0:
+            raise WireError(f"arrays of {self._elements} elements are too large")
+        return _array(memoryview(bytearray(buffer)) if again else buffer, *described)
+
 
 def _array(
     buffer: memoryview, dtype: str, shape: list[int], strides: list[int] | None, offset: int, size: int, write: bool
 ) -> Array:
-    count = 1
-    for length in shape:
-        count *= length
-    if count > MAX_ELEMENTS:
-        raise WireError(f"an array of {count} elements is too large")
     value: Array = np.ndarray(
         tuple(shape), _dtype(dtype), buffer, offset if strides else 0, tuple(strides) if strides else None
     )

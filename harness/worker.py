@@ -10,51 +10,23 @@ import time
 import traceback
 import types
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from harness import tracing, wire
 from harness.arguments import Watched
-
-PRINT_LIMIT = 64 * 1024
-
-
-class Prints:
-    """What the person prints: kept in a file from descriptor 1 and 2 down, or left on the terminal when live."""
-
-    def __init__(self, live: bool, folder: str) -> None:
-        self._fd: int | None = None
-        if not live:
-            self._fd = os.open(os.path.join(folder, ".prints"), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-            os.dup2(self._fd, 1)
-            os.dup2(self._fd, 2)
-        self._at = 0
-
-    def take(self) -> str:
-        """What was printed since the last time, cut to PRINT_LIMIT."""
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except BaseException:  # the person may have put anything there
-                pass
-        if self._fd is None:
-            return ""
-        size = os.fstat(self._fd).st_size
-        if size <= self._at:
-            return ""
-        os.lseek(self._fd, self._at, os.SEEK_SET)
-        text = os.read(self._fd, PRINT_LIMIT).decode("utf-8", "replace")
-        cut = size - self._at > PRINT_LIMIT
-        self._at = size
-        os.lseek(self._fd, size, os.SEEK_SET)
-        return text + ("\n[cut: more was printed]" if cut else "")
+from harness.beside import Beside
+from harness.prints import Prints
 
 
 class Worker:
     """One submission: its module, its handles, its prints."""
 
-    def __init__(self, path: str, source: bytes, name: str, prints: Prints) -> None:
+    def __init__(
+        self, path: str, source: bytes, name: str, prints: Prints, beside: Mapping[str, bytes] | None = None
+    ) -> None:
         self.path, self.source, self.name, self.prints = path, source, name, prints
-        self.folder = os.path.dirname(path)
+        self.folder, self.beside = os.path.dirname(path), beside or {}
         self.functions: dict[str, Any] = {}
         self.names: dict[str, tuple[str, ...]] = {}
         self.handles: dict[int, Any] = {}
@@ -88,8 +60,15 @@ class Worker:
         module.__file__, module.__package__ = self.path, "katas"
         sys.modules["katas"], sys.modules[module.__name__] = package, module
         setattr(package, self.name, module)
+        sys.meta_path.insert(0, Beside(self.folder, self.beside))
+        for path, source in {self.path: self.source, **self._others()}.items():  # for inspect, and for tracebacks
+            text = source.decode("utf-8", "replace")
+            linecache.cache[path] = len(text), None, text.splitlines(True), path
         self.functions = module.__dict__
         exec(compile(self.source, self.path, "exec", dont_inherit=True), module.__dict__)
+
+    def _others(self) -> dict[str, bytes]:
+        return {os.path.join(self.folder, f"{stem}.py"): source for stem, source in self.beside.items()}
 
     def answer(self, request: list[Any] | dict[str, list[Any]]) -> bytes:
         """One call. The request is the function's name, then its arguments; under "trace" when it is to be followed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.forge import Forge
 from harness.judge import Judge, Limits, Session
 from harness.model import Answer, Call, Signature
 from harness.wire import Handle
@@ -215,13 +214,10 @@ def test_a_wrong_signature_says_what_it_should_be(quick: Judge, tmp_path: Path, 
     assert "should be" in session.misfit
 
 
-def test_nothing_is_left_over(tmp_path: Path) -> None:
-    forge = Forge()
-    judge = Judge(QUICK, forge)
-    pids = [ask(load(judge, tmp_path, "import os\ndef f(x): return os.getpid()\n"), 0).value for _ in range(3)]
-    assert len(set(pids)) == 3
-    judge.close()
-    assert not Path(forge.scratch).exists()
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+def test_nothing_is_left_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Judge(QUICK) as judge:
+        for _ in range(3):
+            assert ask(load(judge, tmp_path, "import os\ndef f(x): return os.getpid()\n"), 0).value
+        assert [path for path in tmp_path.iterdir() if path.name.startswith("kata-")]
+    assert [path.name for path in tmp_path.iterdir()] == ["causal_mask.py"]

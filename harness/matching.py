@@ -22,12 +22,11 @@ Record = tuple[str, Call, Answer]
 
 
 @dataclass(frozen=True)
-class Peak:
-    """The entry of an answer that is farthest from right: the first place to compare with what a mistake gives."""
+class Off:
+    """How far a finite answer lies from the right one, and how far it may."""
 
-    at: int
-    got: float
-    off: float
+    distance: float
+    slack: float
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Evidence:
     args: tuple[Any, ...]
     whole: Any
     part: int | None = 0
-    peak: Peak | None = None
+    off: Off | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def _evidence(call: Call, answer: Answer, args: tuple[Any, ...], whole: Any) -> 
         return
     for part, (value, right) in enumerate(zip(got, rights, strict=True)):
         one = answer if value is answer.value else replace(answer, value=value)
-        yield Evidence(call, one, right, args, whole, part, _peak(one, right))
+        yield Evidence(call, one, right, args, whole, part, _off(one, right))
 
 
 def _theirs(functions: Any, e: Evidence, watch: bool = False) -> Given:
@@ -96,17 +95,15 @@ def _theirs(functions: Any, e: Evidence, watch: bool = False) -> Given:
     return given if parts[e.part] is given.value else replace(given, value=parts[e.part])
 
 
-def _peak(answer: Answer, right: Any) -> Peak | None:
-    """Where a finite answer is farthest from right; None when it does not lie beyond the tolerance."""
+def _off(answer: Answer, right: Any) -> Off | None:
+    """How far a finite answer is from right; None when it does not lie beyond the tolerance."""
     got = answer.value
     if answer.raised or answer.changed or not isinstance(got, np.ndarray) or got.dtype.kind != "f":
         return None
-    if got.shape != right.shape or got.dtype != right.dtype or not np.isfinite(got).all():
+    if got.shape != right.shape or got.dtype != right.dtype:
         return None
-    distances = np.abs(got - right)
-    at = int(distances.argmax())
-    off = float(distances.flat[at])
-    return Peak(at, float(got.flat[at]), off) if math.isfinite(off) and off > tolerance(right) else None
+    off = Off(_distance(got, right), tolerance(right))
+    return off if off.slack < off.distance < math.inf and np.isfinite(got).all() else None
 
 
 def _is_wrong(answer: Answer, right: Any) -> bool:
@@ -146,8 +143,10 @@ def _compare(e: Evidence, given: Given) -> Fit:
         return CONTRADICTS
     if got.shape != right.shape or got.dtype != right.dtype or e.answer.changed or e.part is None:
         return CONTRADICTS if differs(got, theirs).any() else Fit("values")
-    if e.peak and math.inf > abs(float(theirs.flat[e.peak.at]) - e.peak.got) * CLOSER > e.peak.off:
-        return CONTRADICTS  # most mistakes are told apart by this entry alone
+    if e.off and (distance := _distance(got, theirs)) < math.inf:  # the plain case, which is almost every one
+        return (
+            CONTRADICTS if distance * CLOSER > e.off.distance else Fit("values", distance / (e.off.slack or math.inf))
+        )
     return _closer(_plain(got), _plain(right), _plain(theirs))
 
 

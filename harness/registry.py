@@ -35,6 +35,7 @@ def solution(name: str) -> Solution:
     return Solution((SOLUTIONS / f"{name}.py").read_text(encoding="utf-8"), name)
 
 
+@cache
 def wanted(name: str) -> dict[str, Signature]:
     """What a submission must define."""
     return {function: solution(name).signature(function) for function in kata(name).functions}

@@ -31,6 +31,7 @@ from typing import Any
 
 from harness import course, gallery, outline, registry, sidebyside, stages
 from harness.agreement import agreement, by_output, returns, sanity
+from harness.answers import clean
 from harness.craft import Asked, Held, held, notes
 from harness.grade import Grading
 from harness.judge import Judge
@@ -167,5 +168,13 @@ def _code(name: str, source: bytes) -> list[dict[str, Any]]:
     text = source.decode("utf-8", "backslashreplace")
     if len(text) > LONGEST_CODE or max(map(len, text.splitlines()), default=0) > WIDEST_CODE:
         return []
-    found = sidebyside.parts(text, solution)
-    return [{"name": part.name, "rows": [list(row) for row in part.rows]} for part in found]
+    try:
+        found = sidebyside.parts(text, solution)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # what runs may still be in an odd encoding
+        return []
+    return [{"name": clean(part.name), "rows": [_printable(row) for row in part.rows]} for part in found]
+
+
+def _printable(row: sidebyside.Row) -> list[str | None]:
+    """A row without what would steer a terminal."""
+    return [row.mark, None if row.yours is None else clean(row.yours), row.theirs]

@@ -58,11 +58,15 @@ def _compare(options: argparse.Namespace) -> int:
     with practising(options) as practice:
         practice.refuse_in_mock(name)
         from harness.compare import compare  # brings NumPy
+        from harness.gallery import NoSuch
         from harness.judge import Judge
 
         file = place(path, 1).rpartition(":")[0]
-        with Judge() as judge:
-            document, graded = compare(judge, name, path, options.seed, file, tokens, options.head)
+        try:
+            with Judge() as judge:
+                document, graded = compare(judge, name, path, options.seed, file, tokens, options.head)
+        except NoSuch as what:
+            raise Usage(str(what)) from None
         if document["state"] != "not started" and path.exists():
             _remember(practice, name, path, graded)
         why = "" if document["state"] not in ("compared", "ended") else _hidden(practice, name, graded, options)

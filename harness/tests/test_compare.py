@@ -186,11 +186,22 @@ def test_the_code_waits_for_a_pass_or_for_being_asked(tmp_path: Path) -> None:
         (("other.py",), "use --kata"),
         (("causal_mask", "--tokens", ""), "1 to 16 words"),
         (("causal_mask", "--head", "-1"), "from 0"),
+        (("pre_ln_block", "--head", "9"), "no head 9"),
         (("causal_mask", "--seed", "-1"), "from 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(project: Project, words: tuple[str, ...], says: str) -> None:
+    project.solve("pre_ln_block")
     assert says in kata(project, "compare", *words, status=2)
+
+
+def test_hostile_code_steers_no_terminal_and_takes_no_ages(project: Project, tmp_path: Path) -> None:
+    file, source = tmp_path / "causal_mask.py", (outline.SOLUTIONS / "causal_mask.py").read_text()
+    file.write_text(source.replace("    return", '    x = "\x1b[2J\u202e"\n    return'))
+    shown = kata(project, "compare", str(file))
+    assert "\x1b" not in shown and "\u202e" not in shown and "x1b" in shown
+    file.write_text(f"{source}\nLONG = '{'x' * 100_000}'\n")
+    assert "too long to set beside" in kata(project, "compare", str(file))
 
 
 @pytest.mark.parametrize(

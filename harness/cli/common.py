@@ -7,11 +7,13 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness import outline
-from harness.history import History
-from harness.practice import Practice, Refused
+
+if TYPE_CHECKING:  # grading needs no history
+    from harness.history import History
+    from harness.practice import Practice
 
 STATUS = "exit status: 0 all pass, 1 some fail or are broken, 2 usage error,\n3 the kit itself failed"
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -78,6 +80,8 @@ def meant(word: str, known: Iterable[str], otherwise: str) -> str:
 @contextlib.contextmanager
 def practising(options: argparse.Namespace) -> Iterator[Practice]:
     """The person's katas and history for one command; what could not be saved is said at its end."""
+    from harness.practice import Practice, Refused
+
     with Practice(options.clock) as practice:
         try:
             yield practice

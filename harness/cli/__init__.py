@@ -12,8 +12,6 @@ from pathlib import Path
 
 from harness import clock, outline
 from harness.cli.common import STATUS, Commands, Parser, Usage, command, meant
-from harness.history import home
-from harness.schedule import RULE
 
 MODULES = {
     "watch": ("watch",),
@@ -69,20 +67,21 @@ def main(argv: Sequence[str] | None = None, clock: clock.Clock = clock.system) -
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace:
+    first = next((word for word in words if not word.startswith("-")), None)
+    wanted = [module for module, names in MODULES.items() if words[:1] == [first] and first in names]
     parser = Parser(
         prog="kata",
         description="Interview practice for transformer decoders. Without a command: the dashboard.",
-        epilog=f"{RULE}\n\nWhat you do is recorded in {home()}\n(another folder: KATA_HOME).\n\n{STATUS}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.examples = EXAMPLES
+    if not wanted:
+        parser.epilog = f"{_rule()}\n\nWhat you do is recorded in {_home()}\n(another folder: KATA_HOME).\n\n{STATUS}"
     parser.set_defaults(run=_dashboard)
     version = f"kata-kit {_version()}" if "--version" in words else ""
     parser.add_argument("--version", action="version", version=version)
     parser.add_argument("--json", action="store_true", help="the dashboard as one JSON document")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    first = next((word for word in words if not word.startswith("-")), None)
-    wanted = [module for module, names in MODULES.items() if words[:1] == [first] and first in names]
     for module in wanted or MODULES:  # loading them all takes longer than some commands do
         import_module(f"harness.cli.{module}").add(commands)
     _add_help(commands, parser)
@@ -91,6 +90,18 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
             raise Usage(f"{first} is a kata, not a command: kata show {first}, kata check {first}")
         raise Usage(f"there is no command {first!r}; {meant(first, commands.choices, 'kata --help lists them')}")
     return parser.parse_args(words)
+
+
+def _rule() -> str:
+    from harness.schedule import RULE
+
+    return RULE
+
+
+def _home() -> Path:
+    from harness.history import home
+
+    return home()
 
 
 def _dashboard(options: argparse.Namespace) -> int:
@@ -105,7 +116,7 @@ def _add_help(commands: Commands, parser: Parser) -> None:
     def run(options: argparse.Namespace) -> int:
         topics = {**commands.choices, "": parser}
         if options.topic == "schedule":
-            print(RULE)
+            print(_rule())
         elif options.topic in topics:
             topics[options.topic].print_help()
         else:
@@ -130,4 +141,4 @@ def _fault(error: Exception) -> str:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(frame.filename).name}:{frame.lineno}"
     says = f"the kit itself failed, in {where} ({type(error).__name__}: {error})"
-    return f"{says}. What you wrote and {home()} are as they were. To report it, run it again with KATA_DEBUG=1."
+    return f"{says}. What you wrote and {_home()} are as they were. To report it, run it again with KATA_DEBUG=1."

@@ -203,7 +203,7 @@ name(
 name(
     "one_frequency",
     "every pair turns at the same rate: the exponent is lost",
-    (ANGLE, "position + 0.0 * pair"),
+    (ANGLE, "np.tile(position, len(pair))"),
     look=EXPONENT,
 )
 name(

@@ -25,15 +25,15 @@ def blocked(kata: Kata) -> None:
     turned = [(HIDE, line.replace("blocked", "~blocked")) for line in (HIDE, LOW, ADDED)]
     signs = [(HIDE, ADDED.replace("-1e9", "1e9")), (HIDE, "scores = scores + np.where(blocked, np.inf, 0)")]
     hint = "Call it with a mask that is False everywhere: what should be hidden, and what is, in yours?"
-    forms = (*turned, (turned[0], NAN), *signs)
+    forms: list[Form | tuple[str, str]] = [*turned, (turned[0], NAN), *signs]
     name("mask_inverted", says, *forms, look=look, hint=hint, kind="convention")
     says = "the mask is added to the scores as it is, like an additive one of 0 and -inf: True only adds 1"
     form = (HIDE, "scores = scores + blocked")
     name("mask_as_it_is", says, form, look="what the mask holds: bool, not numbers", kind="convention")
     says = "the mask is transposed: its rows belong to the queries, its last axis to the keys"
-    forms = [(HIDE, line.replace("blocked", "np.swapaxes(blocked, -1, -2)")) for line in (HIDE, LOW, ADDED)]
+    wrong = [(HIDE, line.replace("blocked", "np.swapaxes(blocked, -1, -2)")) for line in (HIDE, LOW, ADDED)]
     hint = "Block a single entry of the mask. Which query loses which key?"
-    name("mask_transposed", says, *forms, (forms[0], NAN), look="the last two axes of the mask", hint=hint)
+    name("mask_transposed", says, *wrong, (wrong[0], NAN), look="the last two axes of the mask", hint=hint)
     filled(kata)
     polarity(kata)
 

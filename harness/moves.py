@@ -30,7 +30,7 @@ class Moves:
         if not wrong.any():
             return
         j = int(wrong.any(axis=0).argmax())
-        moved, must = _listed(rows, self.map[:, j]), _listed(rows, want[:, j])
+        moved, must = listed(rows, self.map[:, j]), listed(rows, want[:, j])
         says = f"{self.call.function}: replacing {columns} {j} moves {moved}, should move {must}"
         raise Wrong(says, *shows, grids.influence(self.map, want, rows, columns), call=self.call)
 
@@ -46,8 +46,7 @@ def moves(
 ) -> Moves:
     """What moves when row j (along `axis`) of argument `vary` is replaced; the answer's axes `over` count together.
 
-    The new rows are unrelated to the old ones, since a layer norm is blind to a shift and to a scaling. Every answer
-    must have the right shape and kind, and the first one no NaN where none belongs.
+    The new rows are unrelated to the old ones, since a layer norm is blind to a shift and to a scaling.
     """
     rows = np.moveaxis(args[vary], axis, 0)
     cases = [args]
@@ -55,12 +54,19 @@ def moves(
         changed = rows.copy()
         changed[j] = normal(rng, *changed[j].shape, deviation=2)
         cases.append((*args[:vary], np.ascontiguousarray(np.moveaxis(changed, 0, axis)), *args[vary + 1 :]))
-    want = right(*args)
+    return moved(ask, right(*args), cases, over)
+
+
+def moved(ask: Function, want: Any, cases: list[tuple[Any, ...]], over: tuple[int, ...]) -> Moves:
+    """What moves in each case after the first, which gives `want`; the answer's axes `over` count together.
+
+    Every answer must have the right shape and kind, and the first one no NaN where none belongs.
+    """
     answers = list(ask.each(cases))
-    base, *moved = [expect.returned(call, answer, want) for call, answer in answers]
+    base, *others = [expect.returned(call, answer, want) for call, answer in answers]
     if not np.isfinite(base).all():
         expect.same(*answers[0], want)
-    map_ = np.stack([expect.differs(value, base).any(axis=over).ravel() for value in moved], axis=-1)
+    map_ = np.stack([expect.differs(value, base).any(axis=over).ravel() for value in others], axis=-1)
     return Moves(map_, answers[0][0])
 
 
@@ -79,7 +85,7 @@ def stays(ask: Function, cases: list[tuple[Any, ...]], right: Array, when: str) 
             raise Wrong(says, f"{wrong.sum()} of {wrong.size} entries move", *where, call=call, answer=answer)
 
 
-def _listed(rows: str, flags: Array) -> str:
+def listed(rows: str, flags: Array) -> str:
     """The flagged numbers in words, runs of three and more as a range: rows 0 to 3 and 6."""
     words: list[str] = []
     start = 0

@@ -1,0 +1,23 @@
+"""The katas about whole models once more in plain Python: one sequence, one position and one entry at a time.
+
+See `scalar`, of whose functions these are made; no code is shared with the solutions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from harness.tests.scalar import Batch
+
+
+def next_token_loss(logits: Batch, ids: Sequence[Sequence[int]], pad_id: int) -> float:
+    """The mean cost of every token that follows another and is no padding."""
+    costs: list[float] = []
+    for rows, tokens in zip(logits, ids, strict=True):
+        for place, token in enumerate(tokens):
+            if place and token != pad_id:
+                before = rows[place - 1]
+                top = max(before)
+                costs.append(top + math.log(math.fsum(math.exp(s - top) for s in before)) - before[token])
+    return math.fsum(costs) / len(costs)

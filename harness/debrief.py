@@ -8,7 +8,7 @@ from typing import Any
 
 from harness import attempts, outline, registry, report
 from harness.history import Event, History
-from harness.interview import Interview
+from harness.interview import Did, Interview
 from harness.kata import Kata, Question, Term
 from harness.room import Room
 from harness.symptoms import for_mistakes
@@ -20,32 +20,38 @@ def finish(room: Room, why: str) -> None:
     """End the interview, once, and grade each question as it stood at the end of the time."""
     with room.history.locked():
         if not room.interview.ended:
-            late = room.settle()
-            room.add("end", why=why, late=late)
-    if room.interview.did("graded"):
-        return
+            late, unsure = room.settle()
+            room.add("end", why=why, late=late, unsure=unsure)
     now = room.interview
-    reports = [room.grade(kata, room.final(kata)) for kata in now.questions]
-    results = report.document(reports, now.seed)["results"]
+    if not now.did("graded"):
+        reports = [room.grade(kata, room.final(kata)) for kata in now.questions]
+        results = report.document(reports, now.seed)["results"]
+        with room.history.locked():
+            if not room.interview.did("graded"):
+                room.add("graded", results=results)
     with room.history.locked():
-        if room.interview.did("graded"):
-            return
-        room.add("graded", results=results)
-        for result in results:
-            _record(room, now, result)
+        known = {e.get("kata") for e in room.history.events("interviewed") if e.get("id") == now.id}
+        for result in room.interview.did("graded")[-1].facts["results"]:
+            if result["kata"] not in known:
+                _record(room, now, result)
+
+
+def unfinished(now: Interview) -> bool:
+    """Whether an interview has ended without having been graded, because something killed it just then."""
+    return bool(now.ended) and not now.did("graded")
 
 
 def _record(room: Room, now: Interview, result: Mapping[str, Any]) -> None:
     """What the schedule learns of a question, and the attempt, which is kept."""
     kata = result["kata"]
-    facts = {"verdict": result["verdict"], "seconds": round(now.spent(kata), 1), "par": _par(kata)}
+    facts = {"verdict": result.get("verdict"), "seconds": round(now.spent(kata), 1), "par": _par(kata)}
     hints = len(now.did("hint", kata=kata))
-    room.history.append("interviewed", kata=kata, id=now.id, kind=now.kind, hints=hints, **facts)
     if kata not in now.planted:
         try:
             attempts.keep(kata, room.final(kata))
         except OSError as error:
             room.history.problem = room.history.problem or f"{attempts.folder(kata)}: {error.strerror or error}"
+    room.history.append("interviewed", kata=kata, id=now.id, kind=now.kind, hints=hints, **facts)
 
 
 def _par(kata: str) -> float:
@@ -88,7 +94,7 @@ def document(room: Room) -> dict[str, Any]:
     graded = now.did("graded")
     results = {result["kata"]: result for result in graded[-1].facts["results"]} if graded else {}
     end = now.did("end")
-    late = end[-1].facts.get("late", ()) if end else ()
+    late = end[-1].facts["late"] if end else ()
     models = {q.asks: q.answer for _, q in questions(now)}
     return {
         "version": VERSION,
@@ -98,12 +104,23 @@ def document(room: Room) -> dict[str, Any]:
         "minutes": now.limit / 60,
         "seconds": round(now.elapsed, 1),
         "ended": now.ended,
+        "time_unsure": bool(end and end[-1].facts.get("unsure")),
         "seed": now.seed,
         "questions": [_question(now, kata, results.get(kata, {}), kata in late) for kata in now.questions],
         "symptom": _symptom(now),
-        "answers": [
-            {"kata": d.kata, **d.facts, "model": models.get(d.facts["question"], "")} for d in now.did("answer")
-        ],
+        "answers": [_answered(now, did, models.get(did.facts["question"], "")) for did in now.did("answer")],
+    }
+
+
+def _answered(now: Interview, did: Did, model: str) -> dict[str, Any]:
+    asks = did.facts["question"]
+    ratings = [rated.facts["rating"] for rated in now.did("rating") if rated.facts["question"] == asks]
+    return {
+        "kata": did.kata,
+        "question": asks,
+        "text": did.facts["text"],
+        "rating": ratings[-1] if ratings else None,
+        "model": model,
     }
 
 
@@ -128,6 +145,7 @@ def _question(now: Interview, kata: str, result: Mapping[str, Any], late: bool) 
         "asks": len(now.did("ask", kata=kata)),
         "submissions": len(submits),
         "changed_after_time": late,
+        "changed_while_paused": any(kata in did.facts.get("changed", ()) for did in now.did("resume")),
         "clarified": [_term(term, *how[term.topic]) for term in terms],
         "mistakes": [_mistake(m, terms, how) for m in result.get("mistakes", ())],
         "planted": _planted(now, loaded, passed),
@@ -150,7 +168,7 @@ def _planted(now: Interview, kata: Kata, passed: bool) -> list[dict[str, Any]]:
     says = {mistake.name: mistake.says for mistake in kata.mistakes}
     mended = {name: d.at for d in now.did("mended", kata=kata.name) for name in d.facts["mistakes"]}
     return [
-        {"name": name, "says": says[name], "found": name in mended or passed, "at": mended.get(name)}
+        {"name": name, "says": says.get(name, ""), "found": name in mended or passed, "at": mended.get(name)}
         for name, _ in now.planted.get(kata.name, ())
     ]
 

@@ -7,6 +7,7 @@ strange is left where it is and passed over. What cannot be written is kept in `
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -55,13 +56,15 @@ class History:
         """Add an event. It is on the disk when this returns, or `problem` says why not."""
         at = datetime.fromtimestamp(self.clock().wall, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         whole = {"v": VERSION, "at": at, "event": event, **facts}
+        self.unsaved.append(whole)
         try:
             with self.locked():
                 self.folder.mkdir(parents=True, exist_ok=True)
-                self._write(json.dumps(whole, ensure_ascii=True).encode() + b"\n")
+                while self.unsaved:  # what could not be written before goes first
+                    self._write(json.dumps(self.unsaved[0], ensure_ascii=True).encode() + b"\n")
+                    del self.unsaved[0]
         except OSError as error:
             self.problem = self._why(error)
-            self.unsaved.append(whole)
         return whole
 
     @contextlib.contextmanager
@@ -72,7 +75,7 @@ class History:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = open(self.folder / "lock", "ab")  # noqa: SIM115
+            lock = os.fdopen(os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644), "rb+")
         except OSError:
             yield  # what cannot be locked cannot be written either, and that will be said
             return
@@ -93,7 +96,7 @@ class History:
                 line = b"\n" + line  # the last command was killed while it wrote
             try:
                 if os.write(file, line) != len(line):
-                    raise OSError(28, "No space left on device")
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(file)
             except OSError:
                 with contextlib.suppress(OSError):
@@ -116,7 +119,9 @@ class History:
 
     def _read(self) -> tuple[list[Event], tuple[int, ...]]:
         try:
-            lines = self.path.read_bytes().split(b"\n") if self.path.is_file() else []
+            if self.path.exists() and not self.path.is_file():
+                raise OSError(errno.EINVAL, "not a regular file")
+            lines = self.path.read_bytes().split(b"\n") if self.path.exists() else []
         except OSError as error:
             self.problem = self._why(error)
             return [], ()
@@ -136,7 +141,8 @@ def _event(line: bytes) -> Event | None:
     """An event of a line; None when it is no event of a version that we know."""
     try:
         event = json.loads(line)
-        datetime.fromisoformat(event["at"])
-        return event if event["v"] == VERSION and isinstance(event["event"], str) else None
-    except (ValueError, KeyError, TypeError, RecursionError):
+        year = datetime.fromisoformat(event["at"]).astimezone().year
+        known = event["v"] == VERSION and isinstance(event["event"], str) and 2000 <= year < 3000
+        return event if known else None
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError, OSError):
         return None

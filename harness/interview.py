@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness import outline
 from harness.clock import Instant, gap
 from harness.history import Event
 
@@ -86,18 +87,73 @@ def moves_on(do: str, facts: Mapping[str, Any]) -> bool:
     return do == "next" or (do == "submit" and facts.get("verdict") in ("pass", "strong"))
 
 
+FACTS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+    "start": {
+        "kind": str,
+        "questions": list,
+        "minutes": (int, float),
+        "folder": str,
+        "seed": int,
+        "pausable": bool,
+    },
+    "ask": {"text": str, "topic": str},
+    "assume": {"text": str, "topic": str, "against": bool},
+    "diagnosed": {"cause": str, "test": str},
+    "resume": {"changed": list},
+    "hint": {"about": str},
+    "run": {"right": int, "of": int},
+    "submit": {"verdict": str},
+    "mended": {"mistakes": list},
+    "graded": {"results": list},
+    "answer": {"kata": str, "question": str, "text": str},
+    "rating": {"question": str, "rating": int},
+    "end": {"why": str, "late": list},
+}
+
+
+def fits(event: Event) -> bool:
+    """Whether an event of an interview is one that we wrote: a history is a file, and anything may stand in it."""
+    facts = FACTS.get(str(event.get("do")), {})
+    clock = event.get("clock")
+    whole = isinstance(event.get("id"), int) and all(isinstance(event.get(k), kind) for k, kind in facts.items())
+    if not whole or not isinstance(clock, list) or len(clock) != 3 or not isinstance(clock[2], str):
+        return False
+    numbers = [*clock[:2], event.get("minutes", 0)]
+    if not all(isinstance(n, int | float) and abs(n) < 1e15 for n in numbers):  # NaN is not
+        return False
+    if event["do"] == "graded":
+        return all(isinstance(r, dict) and outline.is_kata(str(r.get("kata"))) for r in event["results"])
+    if event["do"] == "start":
+        names = event["questions"]
+        return (
+            bool(names)
+            and all(isinstance(n, str) and outline.is_kata(n) for n in names)
+            and _planted(event) is not None
+        )
+    return "kata" not in event or isinstance(event["kata"], str)
+
+
+def _planted(event: Event) -> dict[str, tuple[tuple[str, int], ...]] | None:
+    """The planted mistakes of a start; None when they are none of ours."""
+    try:
+        found = event.get("planted", {}).items()
+        return {name: tuple((str(mistake), int(form)) for mistake, form in picks) for name, picks in found}
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
 def begin(event: Event) -> Interview:
     """The interview that an event of `do` 'start' opens."""
     return Interview(
-        id=int(event["id"]),
+        id=event["id"],
         kind=event["kind"],
         questions=tuple(event["questions"]),
         limit=60.0 * event["minutes"],
         folder=event["folder"],
         seed=event["seed"],
         pausable=event["pausable"],
-        planted={name: [(m, int(form)) for m, form in picks] for name, picks in event.get("planted", {}).items()},
-        symptom=event.get("symptom", ""),
+        planted=_planted(event) or {},
+        symptom=str(event.get("symptom", "")),
         started=event["at"],
         last=Instant(*event["clock"]),
     )
@@ -107,6 +163,8 @@ def step(now: Interview, event: Event) -> Interview:
     """The interview after one more of its events."""
     moment, do = Instant(*event["clock"]), str(event["do"])
     at = now.used(moment)
+    if moment.boot == now.last.boot:
+        moment = max(moment, now.last, key=lambda one: one.steady)
     facts = {k: v for k, v in event.items() if k not in ("v", "at", "event", "id", "do", "clock")}
     kata = str(facts.pop("kata", now.kata))
     then = replace(now, last=moment, elapsed=at, log=(*now.log, Did(do, kata, at, facts)))
@@ -123,15 +181,12 @@ def interviews(events: Iterable[Event]) -> dict[int, Interview]:
     """Every interview of a history by its number; an event that does not fit is passed over."""
     found: dict[int, Interview] = {}
     for event in events:
-        try:
-            if event["event"] != "mock":
-                continue
-            if event["do"] == "start":
-                found[int(event["id"])] = begin(event)
-            else:
-                found[int(event["id"])] = step(found[int(event["id"])], event)
-        except (KeyError, TypeError, ValueError):
+        if event["event"] != "mock" or not fits(event):
             continue
+        if event["do"] == "start":
+            found[event["id"]] = begin(event)
+        elif event["id"] in found:
+            found[event["id"]] = step(found[event["id"]], event)
     return found
 
 

@@ -7,6 +7,7 @@ the interview as it is. Every command gives back the words for the candidate.
 from __future__ import annotations
 
 from harness import clarify, examples, hints, outline, registry, report, stubs
+from harness.answers import clean
 from harness.interview import clocked
 from harness.room import DEBUG, Refused, Room
 from harness.source import Unreadable, read
@@ -36,7 +37,7 @@ class Mock(Room):
 
     def ask(self, text: str) -> str:
         """A question to the interviewer."""
-        kata = self._open()
+        kata, text = self._open(), clean(text)
         terms = registry.kata(kata).terms
         term = clarify.find(terms, text)
         self.add("ask", kata=kata, text=text, topic=term.topic if term else "")
@@ -44,7 +45,7 @@ class Mock(Room):
 
     def assume(self, text: str) -> str:
         """An assumption said aloud: noted, and compared with the contract in the debrief."""
-        kata = self._open()
+        kata, text = self._open(), clean(text)
         term = clarify.find(registry.kata(kata).terms, text)
         against = term is not None and clarify.contradicts(term, text)
         self.add("assume", kata=kata, text=text, topic=term.topic if term else "", against=against)
@@ -114,7 +115,7 @@ class Mock(Room):
         paused = ", paused" if now.paused else ""
         return (
             f"Interview {now.id}: {clocked(now.left(clock))} left of {clocked(now.limit)}{paused}\n"
-            f"Question {now.current + 1} of {len(now.questions)}: {now.kata} ({', '.join(counts)})\n"
+            f"Question {now.questions.index(now.kata) + 1} of {len(now.questions)}: {now.kata} ({', '.join(counts)})\n"
             f"Your file: {report.place(self.file(now.kata), 1).rpartition(':')[0]}"
         )
 
@@ -130,7 +131,8 @@ class Mock(Room):
     def resume(self) -> str:
         """Go on after a pause."""
         if self.interview.paused:
-            self.add("resume")
+            self.add("resume", changed=[kata for kata in self.interview.questions if self.differs(kata)])
+            self.save()
         return self.status()
 
     def _open(self) -> str:

@@ -187,6 +187,7 @@ class Practice:
 
     def attempt(self, name: str, number: int) -> bytes:
         """The source of a kept attempt."""
+        self.refuse_in_mock(name)
         kept = attempts.kept(name)
         if number not in kept:
             raise Refused(f"there is no attempt {number} at {name}: kata attempts {name} lists them")

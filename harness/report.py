@@ -45,7 +45,7 @@ def mistake(named: Named) -> str:
 
 def place(path: Path, line: int) -> str:
     """`path:line`, which terminals and editors turn into a link; relative where that is shorter to read."""
-    full = path.resolve()
+    full = Path(os.path.realpath(path))
     shown = os.path.relpath(full) if full.is_relative_to(Path.cwd()) else str(full)
     return f"{shown}:{line}"
 

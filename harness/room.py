@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from harness.source import Unreadable, read
 
 DEBUG = "This is somebody's first version. It runs, and what it gives is wrong: find out\nwhy, and mend it."
 SEEN = 30.0  # seconds between two words in the history that the clock runs
+SNAPSHOT = 0.5  # seconds between two looks at the files
 GRACE = 1.0  # seconds: a save at the last moment has the file system's own time stamp
 
 
@@ -83,6 +85,8 @@ class Room:
         self.history, self.number = history, number
         self._judge: Judge | None = None
         self._kept: dict[str, bytes] = {}
+        self._closed = threading.Event()
+        self._saving = threading.Lock()
         for kata in self.interview.questions:
             with contextlib.suppress(Unreadable):
                 self._kept[kata] = read(self._copy(kata))
@@ -90,7 +94,10 @@ class Room:
     @property
     def interview(self) -> Interview:
         """The interview as the history has it now, another terminal's commands included."""
-        return interviews(e for e in self.history.events("mock") if e.get("id") == self.number)[self.number]
+        found = interviews(e for e in self.history.events("mock") if e.get("id") == self.number)
+        if self.number not in found:
+            raise Refused(f"the record of interview {self.number} is gone from {self.history.path}")
+        return found[self.number]
 
     @property
     def left(self) -> float:
@@ -114,7 +121,7 @@ class Room:
         path = self.file(now.kata)
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            attempts.write(path, self._handed(now).encode())
+            attempts.write(path, self._kept.get(now.kata) or self._handed(now).encode())
         self.save()
         return path
 
@@ -123,57 +130,93 @@ class Room:
         kata, stub = now.kata, outline.stub(now.kata)
         if kata in now.planted:
             words = f"{stubs.spoken(stub)}\n\n{DEBUG}"
-            return stubs.with_prompt(words, plant.planted(kata, now.planted[kata]))
+            with contextlib.suppress(LookupError, ValueError):  # the catalogue has changed since
+                return stubs.with_prompt(words, plant.planted(kata, now.planted[kata]))
         code, before = stubs.bare(stub), now.questions[now.current - 1] if now.current else ""
         if now.kind == "panel" and before == "pre_ln_block":
-            with contextlib.suppress(Unreadable, SyntaxError, ValueError):
+            with contextlib.suppress(Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
                 code = stubs.carried(stub, (self._kept.get(before) or read(self.file(before))).decode())
         return stubs.with_prompt(stubs.spoken(stub, short=True), code)
 
+    def watch(self) -> None:
+        """Take snapshots from now on, whatever else this terminal is busy with, until the room is closed."""
+        threading.Thread(target=self._watching, daemon=True).start()
+
+    def _watching(self) -> None:
+        while not self._closed.wait(SNAPSHOT):
+            with contextlib.suppress(Refused):
+                self._snap()
+
     def save(self) -> None:
         """Take a snapshot of every file that has changed, as long as the time runs."""
+        self._snap()
         now = self.interview
         if now.ended or now.used(self.history.clock()) >= now.limit:
             return
-        for kata in now.questions:
-            with contextlib.suppress(Unreadable):
-                self._keep(kata, read(self.file(kata)))
+        for kata in now.planted:
+            self._mended(kata)
         if now.used(self.history.clock()) - now.elapsed >= SEEN:
             self.add("seen")  # whatever happens to the clocks, this much of the time is used up
 
+    def _snap(self) -> None:
+        now = self.interview
+        for kata in () if now.paused or now.ended else now.questions:
+            with contextlib.suppress(Unreadable):
+                source = read(self.file(kata))
+                if now.used(self.history.clock()) < now.limit:
+                    self._keep(kata, source)
+
     def _keep(self, kata: str, source: bytes) -> None:
-        if self._kept.get(kata) == source:
-            return
-        self._kept[kata] = source
-        try:
-            self._copy(kata).parent.mkdir(parents=True, exist_ok=True)
-            attempts.write(self._copy(kata), source)
-        except OSError as error:
-            self.history.problem = self.history.problem or f"{self._copy(kata)}: {error.strerror or error}"
-        picks = self.interview.planted.get(kata)
-        if picks:
-            left = plant.left(kata, picks, source)
+        with self._saving:
+            if self._kept.get(kata) == source:
+                return
+            self._kept[kata] = source
+            try:
+                self._copy(kata).parent.mkdir(parents=True, exist_ok=True)
+                attempts.write(self._copy(kata), source)
+            except OSError as error:
+                self.history.problem = self.history.problem or f"{self._copy(kata)}: {error.strerror or error}"
+
+    def _mended(self, kata: str) -> None:
+        """Record which planted mistakes are gone from a file since the last look."""
+        picks = self.interview.planted[kata]
+        with contextlib.suppress(LookupError, ValueError):
+            left = plant.left(kata, picks, self.final(kata))
             known = {m for did in self.interview.did("mended", kata=kata) for m in did.facts["mistakes"]}
             mended = [name for name, _ in picks if name not in left and name not in known]
-            if mended:
+            if mended and kata in self._kept:
                 self.add("mended", kata=kata, mistakes=mended)
 
-    def settle(self) -> list[str]:
-        """The last snapshot: the files as they stand, or as they stood when the time ran out; which were changed since.
+    def settle(self) -> tuple[list[str], bool]:
+        """The last snapshot: which files were changed after the time, and whether that is unsure.
 
-        A file that was changed after the time, while nobody watched, counts as it was last seen.
+        A file that was changed after the time, while nobody watched, counts as it was last seen. Where somebody set the
+        wall clock meanwhile, its time stamp tells nothing, and the file counts as it stands.
         """
         now, moment = self.interview, self.history.clock()
         over = now.elapsed + (0.0 if now.paused else gap(now.last, moment)) - now.limit
-        late = []
+        drift = (moment.wall - now.last.wall) - gap(now.last, moment)
+        late, unsure = [], False
         for kata in now.questions:
             with contextlib.suppress(Unreadable, OSError):
-                source, saved = read(self.file(kata)), os.stat(self.file(kata)).st_mtime
+                source, about = read(self.file(kata)), os.stat(self.file(kata))
+                saved = max(about.st_mtime, about.st_ctime)  # the second cannot be set by hand
                 if over <= GRACE or saved <= moment.wall - over + GRACE:
                     self._keep(kata, source)
+                elif source != self._kept.get(kata) and (abs(drift) > SEEN or saved > moment.wall + GRACE):
+                    self._keep(kata, source)
+                    unsure = True
                 elif source != self._kept.get(kata):
                     late.append(kata)
-        return late
+        for kata in now.planted:
+            self._mended(kata)
+        return late, unsure
+
+    def differs(self, kata: str) -> bool:
+        """Whether a file is not as it was last seen."""
+        with contextlib.suppress(Unreadable):
+            return read(self.file(kata)) != self._kept.get(kata)
+        return False
 
     def final(self, kata: str) -> bytes:
         """What is graded of a question."""
@@ -187,7 +230,12 @@ class Room:
         return self._judge
 
     def close(self) -> None:
-        """End the judge's processes."""
+        """End the judge's processes, and the snapshots."""
+        self._closed.set()
+        self.restart()
+
+    def restart(self) -> None:
+        """End the judge's processes; the next grading starts new ones."""
         if self._judge:
             self._judge.close()
             self._judge = None

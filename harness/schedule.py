@@ -95,10 +95,15 @@ def _interviewed(now: Standing, event: Event) -> Standing:
     now = replace(now, last=_day(event))
     if event.get("kind") == "debug":  # to mend code is not to write it
         return now
-    passed, seconds = event.get("verdict") in PASSES, float(event.get("seconds", 0))
-    slow = seconds > float(event.get("par", seconds))
+    passed, seconds, par = event.get("verdict") in PASSES, _number(event.get("seconds")), _number(event.get("par"))
+    slow = seconds > par
     best = min(seconds, now.best or seconds) if passed else now.best
     return _moved(replace(now, attempts=now.attempts + 1, best=best), not passed, slow or bool(event.get("hints")))
+
+
+def _number(value: object) -> float:
+    """A number of seconds; 0 for what is none, since a history is a file in which anything may stand."""
+    return float(value) if isinstance(value, int | float) and 0 <= value < 1e9 else 0.0
 
 
 def _moved(now: Standing, back: bool, stay: bool) -> Standing:

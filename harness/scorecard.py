@@ -17,6 +17,9 @@ def text(whole: Mapping[str, Any]) -> str:
     """A debrief for a person."""
     head = f"Debrief of interview {whole['id']} · {clocked(whole['seconds'])} of {clocked(60 * whole['minutes'])} used"
     blocks = [_say(f"{head} · {ENDED.get(whole['ended'], whole['ended'])}", 0)]
+    if whole["time_unsure"]:
+        words = "The clock of this machine was set meanwhile: whether a file was changed after the time is unsure"
+        blocks.append(_say(f"{words}, and it counts as it stands.", 0))
     if whole["symptom"]:
         blocks.append(_symptom_text(whole["symptom"]))
     blocks += [_question_text(question) for question in whole["questions"]]
@@ -49,6 +52,8 @@ def _question_text(q: Mapping[str, Any]) -> str:
     green = f"green at {clocked(q['green'])}" if q["green"] is not None else "never green"
     counts = (f"{q[key]} {key.removesuffix('s') if q[key] == 1 else key}" for key in COUNTS)
     lines.append(_say(" · ".join([first, green, *counts])))
+    if q["changed_while_paused"]:
+        lines.append(_say("The file was changed while the clock stood still."))
     if q["changed_after_time"]:
         lines.append(_say("The file was changed after the time was up: that does not count."))
     lines += [_planted_text(p) for p in q["planted"]]

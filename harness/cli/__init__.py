@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import traceback
@@ -37,6 +38,8 @@ INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell reports them
 
 def main(argv: Sequence[str] | None = None, clock: clock.Clock = clock.system) -> int:
     """Run one command; the exit status."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115  # one that was closed from the start is None
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -62,6 +65,10 @@ def main(argv: Sequence[str] | None = None, clock: clock.Clock = clock.system) -
     except Exception as error:
         if os.environ.get("KATA_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EBADF) and error.filename is None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            print(f"{called}: the output cannot be written: {error.strerror}", file=sys.stderr)
+            return 3
         print(f"{called}: {_fault(error)}", file=sys.stderr)
         return 3
 

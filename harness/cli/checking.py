@@ -65,6 +65,8 @@ def _check(options: argparse.Namespace) -> int:
     with practising(options) as practice:
         names = [pick(word) for word in options.names] or _started()
         names = names or [practice.to_write(practice.states()) or outline.names()[0]]
+        for name in names:
+            practice.refuse_in_mock(name)
         reports = [practice.check(name, "check", options.seed) for name in dict.fromkeys(names)]
         if options.json:
             print(json.dumps(report.document(reports, options.seed), indent=2))

@@ -28,6 +28,7 @@ pause resume  stop the clock and go on, if that was agreed (--pausable)
 quit          end the interview; your file is graded as it stands"""
 WORDS = (*(line.split()[0] for line in HELP.splitlines()), "resume", "help")
 TRY = "Commands: run, ask, assume, hint, submit, question, status, quit, help."
+RATE = "rate yourself: 1 no, 2 partly, 3 knew it > "
 SPOKEN = {
     "half time": "Half of the time is over.",
     "five minutes": "Five minutes left.",
@@ -61,26 +62,40 @@ def _minutes(seconds: float) -> str:
 
 def converse(room: Mock, edit: bool = False) -> None:
     """Go on with an interview until it ends or the person leaves; then its questions."""
-    watch = Watch(room)
-    if not room.interview.ended and room.left > 0:
-        if not _symptom(room, watch):
-            return
-        room.place()
-        print(f"\n{room.question()}\n\n{report.wrap(TRY, report.width())}\n")
-        if edit:
-            _edit(room)
+    room.watch()
     try:
-        while not room.interview.ended and room.left > 0:
-            typed = terminal.line(watch.prompt, watch.tick)
-            watch.tick()
-            if typed is None:
-                _left(room)
-                return
-            if typed:
-                _answer(room, typed, edit)
+        if going(room) and not _talk(room, Watch(room), edit):
+            return
     except Over as how:
         print(f"\r\x1b[K{how}" if terminal.live() else str(how))
     close(room)
+
+
+def going(room: Mock) -> bool:
+    """Whether there is a question on the table, and time."""
+    now = room.interview
+    return not now.ended and now.current < len(now.questions) and room.left > 0
+
+
+def _talk(room: Mock, watch: Watch, edit: bool) -> bool:
+    """The questions of an interview, until it is over; False when the person leaves before that."""
+    if not _symptom(room, watch):
+        return False
+    room.place()
+    print(f"\n{room.question()}\n\n{report.wrap(TRY, report.width())}\n")
+    if room.history.problem:
+        print(report.wrap(f"Nothing of this can be saved, so it cannot be resumed: {room.history.problem}") + "\n")
+    if edit:
+        _edit(room)
+    while going(room):
+        typed = terminal.line(watch.prompt, watch.tick)
+        watch.tick()
+        if typed is None:
+            _left(room)
+            return False
+        if typed:
+            _answer(room, typed, edit)
+    return True
 
 
 class Watch:
@@ -136,13 +151,13 @@ def _answer(room: Mock, typed: str, edit: bool) -> None:
         words = do(room, typed)
     except Refused as why:
         words = str(why)
+    except KeyboardInterrupt:
+        room.restart()
+        words = "Interrupted. The clock runs on."
     lines = words.splitlines()
     print("\n".join(line if len(line) <= report.width() else report.wrap(line, report.width()) for line in lines))
     print(flush=True)
-    now = room.interview
-    if not now.ended and now.current >= len(now.questions):
-        debrief.finish(room, "submitted")
-    elif edit and now.kata != kata:
+    if edit and going(room) and room.interview.kata != kata:
         _edit(room)
 
 
@@ -150,7 +165,8 @@ def once(room: Mock, typed: str) -> None:
     """One command from a second terminal. The terminal of the interview, or `resume`, shows the end."""
     room.save()
     _answer(room, typed, edit=False)
-    if room.interview.ended:
+    if not going(room):
+        debrief.finish(room, "submitted")
         print(f"`kata debrief {room.number}` shows the scorecard, `kata mock resume` asks the follow-up questions.")
 
 
@@ -164,9 +180,10 @@ def _left(room: Mock) -> None:
 
 def close(room: Mock) -> None:
     """Grade what has ended, show the scorecard, ask the follow-up questions."""
-    if not room.interview.did("graded"):
+    now = room.interview
+    if not now.did("graded"):
         print("Grading ...", flush=True)
-    debrief.finish(room, "time")
+    debrief.finish(room, "submitted" if now.current >= len(now.questions) else "time")
     print(f"\n{scorecard.text(debrief.document(room))}\n")
     waiting = debrief.open_questions(room.interview)
     for number, (kata, question) in enumerate(waiting, 1):
@@ -175,10 +192,13 @@ def close(room: Mock) -> None:
         if answer is None:
             print("The questions wait: `kata mock resume` asks them again.")
             return
+        room.add("answer", kata=kata, question=question.asks, text=answer)
         print(report.indent(report.wrap(f"A model answer: {question.answer}", report.width() - 2)))
-        rating = terminal.line(lambda: "rate yourself: 1 no, 2 partly, 3 knew it > ") or ""
-        rated = int(rating) if rating in ("1", "2", "3") else None
-        room.add("answer", kata=kata, question=question.asks, text=answer, rating=rated)
+        rating = terminal.line(lambda: RATE)
+        while rating and rating not in ("1", "2", "3"):
+            rating = terminal.line(lambda: RATE)
+        if rating:
+            room.add("rating", question=question.asks, rating=int(rating))
         print(flush=True)
     print(f"`kata debrief {room.number}` shows all of this again.")
 

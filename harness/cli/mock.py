@@ -94,6 +94,8 @@ def _mock(options: argparse.Namespace) -> int:
     if options.panel:
         if options.words:
             raise Usage("--panel has its own three questions")
+        if options.track is not None:
+            raise Usage("--panel has its own questions, of track 1")
         questions = (rng.choice(("causal_mask", "stable_softmax")), "pre_ln_block", "cross_attention")
         return _start(history, options, "panel", questions, options.minutes or PANEL_MINUTES, seed)
     if options.words:
@@ -152,15 +154,16 @@ def _start(
 ) -> int:
     from harness import debrief
     from harness.cli import conversation
+    from harness.interview import interviews
     from harness.mock import Mock
-    from harness.room import Refused, running, start
+    from harness.room import Refused, start
 
-    old = running(history)
-    if old and old.left(history.clock()) <= 0:
-        room = Mock(history, old.id)
-        debrief.finish(room, "time")
-        room.close()
-        print(f"The time of interview {old.id} ran out while you were away: kata debrief {old.id}\n")
+    for old in interviews(history.events("mock")).values():
+        if debrief.unfinished(old) or (not old.ended and old.left(history.clock()) <= 0):
+            room = Mock(history, old.id)
+            debrief.finish(room, "time")
+            room.close()
+            print(f"Interview {old.id} ended while you were away: kata debrief {old.id}\n")
     try:
         number = start(history, kind, questions, minutes, seed, pausable=options.pausable, **facts)
     except Refused as why:

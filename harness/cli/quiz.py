@@ -106,9 +106,12 @@ def _ask(card: Card, which: str, history: History) -> None:
     answer = input("your answer (one line, may be empty): ").strip()
     print(f"\nA good answer:\n{report.indent(report.wrap(card.answer, width - 2))}\n")
     rating = ""
-    while rating not in RATINGS:
-        rating = input(f"did you know it? ({', '.join(f'{k} {v}' for k, v in RATINGS.items())}): ").strip()
-    history.append("quiz", kata=card.kata, question=card.asks, rating=int(rating), answer=answer)
+    try:
+        while rating not in RATINGS:
+            rating = input(f"did you know it? ({', '.join(f'{k} {v}' for k, v in RATINGS.items())}): ").strip()
+    finally:  # an answer is kept though its rating is not given
+        rated = int(rating) if rating in RATINGS else None
+        history.append("quiz", kata=card.kata, question=card.asks, rating=rated, answer=answer)
     print()
 
 

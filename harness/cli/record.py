@@ -79,7 +79,9 @@ def _did(event: Event) -> str:
         case "restore":
             return f"attempt {get('number')} brought back"
         case "quiz":
-            return f"quiz, {get('rating')} of 3: {get('question')}"
+            rated = f"{get('rating')} of 3" if event.get("rating") else "not rated"
+            rated = f"{get('rating')} of 3" if get("rating") else "not rated"
+            return f"quiz, {rated}: {get('question')}"
         case "shapes":
             return f"shapes, {get('right')} of {get('total')} right"
         case "interviewed":

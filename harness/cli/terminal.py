@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
+from harness.answers import clean
+
 try:
     import readline  # what is being typed must be known to leave it alone
 except ImportError:
@@ -30,17 +32,18 @@ def line(prompt: Callable[[], str], tick: Callable[[], None] | None = None) -> s
     """
     if not sys.stdin.isatty():
         typed = sys.stdin.readline()
-        print(f"{prompt()}{typed.strip()}")
-        return typed.strip() if typed else None
+        print(f"{prompt()}{clean(typed.strip())}")
+        return clean(typed.strip()) if typed else None
     if tick is None or not live():
         return _input(prompt())
 
     def alarm(_number: int, _frame: FrameType | None) -> None:
         tick()
         _redraw(prompt())
+        signal.setitimer(signal.ITIMER_REAL, SECOND)  # only now, so that slow ticks do not pile up
 
     before = signal.signal(signal.SIGALRM, alarm)
-    signal.setitimer(signal.ITIMER_REAL, SECOND, SECOND)
+    signal.setitimer(signal.ITIMER_REAL, SECOND)
     try:
         return _input(prompt())
     finally:
@@ -63,7 +66,7 @@ def again(prompt: str) -> None:
 
 def _input(prompt: str) -> str | None:
     try:
-        return input(prompt).strip()
+        return clean(input(prompt).strip())
     except (EOFError, KeyboardInterrupt):  # Ctrl-D and Ctrl-C leave, as a closed terminal does
         print()
         return None

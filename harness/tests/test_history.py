@@ -104,8 +104,11 @@ def test_strange_facts_do_not_stop_a_command(project: Project) -> None:
     strange: list[dict[str, Any]] = [
         {"event": "check", "mistakes": 5},
         {"event": "interviewed", "verdict": "pass", "seconds": "long"},
-        {"event": "check", "core": "all", "verdict": None, "at": "0001-01-01T00:00:00Z"},
+        {"event": "check", "core": "all", "verdict": None},
+        {"event": "interviewed", "verdict": "pass", "seconds": float("inf"), "par": float("nan")},
         {"event": "mock", "do": "start", "questions": 7},
+        {"event": "mock", "id": float("inf"), "do": "start", "questions": []},
+        {"event": "mock", "id": 1, "do": "submit"},
         {"event": "quiz", "rating": "high", "question": None},
         {"event": "unheard of"},
     ]
@@ -114,6 +117,17 @@ def test_strange_facts_do_not_stop_a_command(project: Project) -> None:
     for words in ([], ["history"], ["attempts", "causal"], ["quiz", "causal"]):
         done = project.run("-m", "harness", *words)
         assert (done.returncode, done.stderr) == (0, ""), words
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "9999-12-31T00:00:00Z", "yesterday", 5])
+def test_an_event_at_no_real_time_is_a_damaged_line(project: Project, at: object) -> None:
+    (project.folder / ".kata").mkdir()
+    line = json.dumps(
+        {"v": 1, "at": at, "event": "interviewed", "kata": "causal_mask", "verdict": "pass", "seconds": 1}
+    )
+    (project.folder / ".kata" / "history.jsonl").write_text(line + "\n")
+    for words in ([], ["history"], ["debrief"]):
+        assert "the kit itself failed" not in project.run("-m", "harness", *words).stderr
 
 
 def test_two_writers_at_once_lose_nothing(home: Path) -> None:

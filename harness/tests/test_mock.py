@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -346,3 +347,113 @@ def test_the_result_of_an_interview_moves_the_kata_in_the_schedule(project: Proj
     assert (kata["best_seconds"], kata["box"], kata["attempts"]) == (90, 1, 1)
     [kept] = play(project, ("attempts causal_mask --show 1", []))
     assert "np.triu(blocked, k=1)" in kept.out
+
+
+def start_line(**facts: Any) -> str:
+    """A start as the history would hold it, with some facts made odd."""
+    whole: dict[str, Any] = {"v": 1, "at": "2026-11-01T10:00:00Z", "event": "mock", "id": 1, "do": "start"}
+    whole |= {
+        "clock": [1.0, 1.0, "x"],
+        "kind": "mock",
+        "questions": ["causal_mask"],
+        "minutes": 5,
+        "folder": "/nowhere",
+    }
+    return json.dumps({**whole, "seed": 1, "pausable": False, **facts}) + "\n"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"id": "1"},
+        {"id": 1.5},
+        {"id": float("inf")},
+        {"clock": ["a", "b", ""]},
+        {"clock": [1]},
+        {"minutes": float("nan")},
+        {"minutes": "5"},
+        {"questions": []},
+        {"questions": ["gone"]},
+        {"folder": 5},
+        {"planted": []},
+        {"planted": {"causal_mask": [["x"]]}},
+    ],
+)
+def test_an_odd_event_of_an_interview_bricks_nothing(project: Project, facts: dict[str, Any]) -> None:
+    (project.folder / ".kata").mkdir()
+    (project.folder / ".kata" / "history.jsonl").write_text(start_line(**facts))
+    said = play(project, ("mock status", []), ("mock causal_mask", ["run", "quit", "x", "1"]), ("debrief", []))
+    assert [one.status for one in said] == [2, 0, 0]
+
+
+@pytest.mark.parametrize("do", ["ask", "assume", "submit", "graded", "mended", "answer", "end", "hint", "resume"])
+def test_an_event_without_its_facts_is_passed_over(project: Project, do: str) -> None:
+    line = json.dumps({**json.loads(start_line()), "do": do})
+    play(project, ("mock causal_mask", []))
+    with open(project.folder / ".kata" / "history.jsonl", "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    said = play(project, ("mock stop", []), ("debrief", []))
+    assert [one.status for one in said] == [0, 0]
+
+
+def test_a_folder_that_was_removed_is_made_again_with_what_was_written(project: Project) -> None:
+    play(project, ("mock causal_mask", [["write", "causal_mask.py", RIGHT], "run"]))
+    shutil.rmtree(project.folder / "mock")
+    whole = debrief(project, ("mock resume", ["submit"]))
+    assert whole["questions"][0]["verdict"] == "strong"
+
+
+def test_a_wall_clock_set_back_does_not_take_what_was_saved_in_time(project: Project) -> None:
+    steps = [["wait", 60], ["write", "causal_mask.py", RIGHT], ["set", -7200], ["wait", 900]]
+    whole = debrief(project, ("mock causal_mask", []), ("history", steps), ("mock resume", []))
+    assert whole["questions"][0]["verdict"] == "strong"
+    assert whole["time_unsure"] is True
+
+
+@pytest.mark.parametrize("last", ["submit", "end", "graded"])
+def test_killed_between_the_last_steps_it_is_finished_later(project: Project, last: str) -> None:
+    play(project, ("mock causal_mask", [["write", "causal_mask.py", RIGHT], "submit"]))
+    file = project.folder / ".kata" / "history.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    end = next(n for n, line in enumerate(lines) if json.loads(line).get("do") == last)
+    file.write_text("".join(lines[: end + 1]))
+    whole = debrief(project, ("mock resume", []))
+    assert (whole["ended"], whole["questions"][0]["verdict"]) == ("submitted", "strong")
+    done = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [e["kata"] for e in done if e["event"] == "interviewed"] == ["causal_mask"]
+
+
+def test_what_is_typed_holds_no_escape_sequences(project: Project) -> None:
+    _, told = play(
+        project, ("mock causal_mask", ["assume \x1b[31mred\x00", "quit", "\x1b[2Jgone", "9", "3"]), ("debrief", [])
+    )
+    assert "\x1b" not in told.out
+    assert "red" in told.out
+    assert "rated 3 of 3" in told.out
+
+
+def test_a_book_is_no_question(project: Project) -> None:
+    [said] = play(project, ("mock causal_mask", ["ask " + "modify true " * 20_000, "quit"]))
+    assert said.status == 0
+
+
+def test_the_daily_loop_does_not_help_in_an_interview(project: Project) -> None:
+    play(project, ("mock causal_mask", []))
+    for words in ("check causal_mask", "watch causal_mask", "attempts causal_mask --show 1"):
+        [said] = play(project, (words, []))
+        assert said.status == 2
+        assert "a mock on causal_mask is running" in said.err
+
+
+def test_what_is_written_during_a_pause_is_reported(project: Project) -> None:
+    steps = ["pause", ["write", "causal_mask.py", RIGHT], "resume", "submit"]
+    whole = debrief(project, ("mock causal_mask --pausable", steps))
+    assert whole["questions"][0]["changed_while_paused"] is True
+
+
+def test_closed_streams_are_no_fault_of_the_kit(project: Project) -> None:
+    for shell in ("<&-", ">&-", "2>&-", "</dev/null >/dev/full"):
+        line = f'"{sys.executable}" -m harness mock causal_mask {shell}'
+        done = subprocess.run(["sh", "-c", line], cwd=project.folder, capture_output=True, text=True, timeout=60)
+        assert "the kit itself failed" not in done.stderr, shell
+        play(project, ("mock stop", []))

@@ -216,7 +216,7 @@ def test_the_quiz_asks_shows_and_rates(project: Project) -> None:
 
 def test_the_quiz_ends_with_its_input(project: Project) -> None:
     assert "1 of 5 answered" in kata(project, "quiz", stdin="\n2\nI th")
-    assert len(events(project, "quiz")) == 1
+    assert [(e["answer"], e["rating"]) for e in events(project, "quiz")] == [("", 2), ("I th", None)]
 
 
 def test_a_quiz_of_everything_asks_for_symptoms_too(project: Project) -> None:

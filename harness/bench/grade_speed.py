@@ -3,7 +3,8 @@
 one         one solved file, against `python -c "import numpy"` (wall time, medians of interleaved pairs)
 isolation   milliseconds that a process of its own adds to a submission of about 80 calls, against the same checks on
             the same functions in this process
-many        mixed submissions of the six katas a second: right ones, each mistake, and two mistakes at once
+many        mixed submissions of the six katas a second: right ones, each mistake, and two mistakes at once; also by
+            processor time, which another load on the machine changes less
 memory      the judge's resident memory after a fifth of them, and after all
 """
 
@@ -122,14 +123,16 @@ def mixed(folder: Path, count: int) -> list[Entry]:
 
 def many(entries: list[Entry], jobs: int) -> None:
     """Print how many are graded a second."""
-    start = time.perf_counter()
+    start, before = time.perf_counter(), os.times()
     results = list(batch.run(entries, SEED, None, jobs))
-    seconds = time.perf_counter() - start
+    seconds, after = time.perf_counter() - start, os.times()
+    spent = sum(after[:4]) - sum(before[:4])
     wrong = [one for one in results if one.result["verdict"] not in ("strong", "pass")]
     named = sum(bool(one.result["mistakes"]) for one in wrong)
     print(
         f"many: {len(entries) / seconds:.0f} a second with {jobs} jobs ({len(entries)} in {seconds:.1f} s; "
-        f"{len(wrong)} fail, {named} of them named; load {os.getloadavg()[0]:.1f})"
+        f"{len(wrong)} fail, {named} of them named; {1000 * spent / len(entries):.0f} ms of processor time each, "
+        f"which is {jobs * len(entries) / spent:.0f} a second when nothing else runs; load {os.getloadavg()[0]:.1f})"
     )
 
 

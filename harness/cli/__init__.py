@@ -39,7 +39,8 @@ INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell reports them
 def main(argv: Sequence[str] | None = None, clock: clock.Clock = clock.system) -> int:
     """Run one command; the exit status."""
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115  # one that was closed from the start is None
-    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or sys.stdout
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

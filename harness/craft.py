@@ -43,11 +43,12 @@ class Note(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """Something to loop over: its letter, its name, and the sizes that tell."""
+    """Something to loop over: its letter, its name, what `Sizes.call` calls it, and how many of it are timed."""
 
     letter: str
     name: str
     option: str
+    large: int = 16
 
 
 class Held(NamedTuple):
@@ -59,7 +60,7 @@ class Held(NamedTuple):
     solution: Metered
 
 
-AXES = (Axis("H", "heads", "heads"), Axis("T", "tokens", "tokens"), Axis("B", "the batch", "batch"))
+AXES = (Axis("H", "heads", "heads"), Axis("T", "tokens", "tokens", 64), Axis("B", "the batch", "batch"))
 
 
 def held(pair: Pair, sizes: Sizes, tokens: int) -> Held | None:
@@ -84,12 +85,13 @@ def _loops(pair: Pair, sizes: Sizes) -> Iterator[Note]:
         for axis in AXES:
             few, many = _axis_call(sizes, axis, FEW), _axis_call(sizes, axis, MANY)
             loop = _loop(pair, tree, few, many) if few and many else 0
-            timed = pair.timed(many) if loop and many else None
+            large = _axis_call(sizes, axis, axis.large) if loop else None
+            timed = pair.timed(large) if large else None
             if timed and timed.ratio and timed.ratio >= SLOWER:
                 found.append((axis, loop, timed.ratio))
     if found:
         over = _listed([f"{axis.name} (line {line})" for axis, line, _ in found])
-        slower = [f"{ratio:.2g} times slower at {axis.letter} = {MANY}" for axis, _, ratio in found]
+        slower = [f"{ratio:.2g} times slower at {axis.letter} = {axis.large}" for axis, _, ratio in found]
         yield Note("loop", found[0][1], f"you loop over {over} in Python: {', '.join(slower)} than the solution")
 
 

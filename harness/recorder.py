@@ -12,7 +12,7 @@ import numpy as np
 
 from harness import probe, registry
 from harness.calls import Calls, Remembered
-from harness.model import Answer, Call, Submission
+from harness.model import Answer, Call, Raised, Submission
 from harness.wire import Array, Carried
 
 SMALL, LARGE, OF_EACH = 600, 100.0, 3
@@ -21,7 +21,7 @@ SMALL, LARGE, OF_EACH = 600, 100.0, 3
 class Recorder(Submission):
     """The reference as a submission in this process; it keeps the calls that checks make.
 
-    Not those that pass on what an earlier call gave: to another submission it means nothing.
+    Not those that pass on what an earlier call gave: to another submission it means nothing. Nor those that it refuses.
     """
 
     def __init__(self, name: str) -> None:
@@ -30,9 +30,16 @@ class Recorder(Submission):
 
     def ask(self, calls: Sequence[Call]) -> list[Answer]:
         """Answer as the reference does."""
-        answers = [Answer(called(self._reference, call)) for call in calls]
-        self.calls += [call for call in calls if not any(isinstance(arg, Carried) for arg in call.args)]
+        answers = [self._answer(call) for call in calls]
+        given = [call for call, answer in zip(calls, answers, strict=True) if answer.raised is None]
+        self.calls += [call for call in given if not any(isinstance(arg, Carried) for arg in call.args)]
         return answers
+
+    def _answer(self, call: Call) -> Answer:
+        try:
+            return Answer(called(self._reference, call))
+        except ValueError as refused:
+            return Answer(raised=Raised("ValueError", str(refused), ("ValueError",)))
 
 
 def called(functions: Any, call: Call) -> Any:

@@ -316,7 +316,7 @@ KATA.term(
     "a batch of padding",
     "What if every target in the batch is padding?",
     "Raise ValueError: there is nothing to average.",
-    (r"\b(all|only|every|nothing but)\b.*\bpad", r"\bno (real )?targets?\b|\bempty\b", r"\bnan\b"),
+    (r"\b(all|only|every|nothing but)\b.*\bpad", r"\b(no|every) (real )?targets?\b|\bempty\b", r"\bnan\b"),
     (UNLESS + r"\b(all|only|every|no)\b[^.;]*\b(return|gives?|loss (is|of)|comes out) (as )?(0|zero|nan)\b",),
 )
 KATA.question(

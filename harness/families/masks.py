@@ -14,8 +14,11 @@ LOW, ADDED = "scores = np.where(blocked, -1e9, scores)", "scores = scores + bloc
 ALL_OVER_QUERIES: tuple[Form, ...] = tuple((OVER_QUERIES, more) for more in (NAN, (HIDE, LOW), (HIDE, ADDED)))
 
 
-def blocked(kata: Kata) -> None:
-    """What goes wrong between `blocked` and the softmax, for a solution with the lines above."""
+def blocked(kata: Kata, guarded: bool = True) -> None:
+    """What goes wrong between `blocked` and the softmax, for a solution with the lines above.
+
+    `guarded`: its softmax has the line that keeps NaN away from a row with everything blocked.
+    """
     name = kata.mistake
     says = "the mask is ignored: what is blocked gets its share of the weights"
     hint = "Put a huge number into a key that is blocked for everyone: what should happen to the result?"
@@ -25,7 +28,7 @@ def blocked(kata: Kata) -> None:
     turned = [(HIDE, line.replace("blocked", "~blocked")) for line in (HIDE, LOW, ADDED)]
     signs = [(HIDE, ADDED.replace("-1e9", "1e9")), (HIDE, "scores = scores + np.where(blocked, np.inf, 0)")]
     hint = "Call it with a mask that is False everywhere: what should be hidden, and what is, in yours?"
-    forms: list[Form | tuple[str, str]] = [*turned, (turned[0], NAN), *signs]
+    forms: list[Form | tuple[str, str]] = [*turned, *signs, *([(turned[0], NAN)] if guarded else [])]
     name("mask_inverted", says, *forms, look=look, hint=hint, kind="convention")
     says = "the mask is added to the scores as it is, like an additive one of 0 and -inf: True only adds 1"
     form = (HIDE, "scores = scores + blocked")
@@ -33,7 +36,8 @@ def blocked(kata: Kata) -> None:
     says = "the mask is transposed: its rows belong to the queries, its last axis to the keys"
     wrong = [(HIDE, line.replace("blocked", "np.swapaxes(blocked, -1, -2)")) for line in (HIDE, LOW, ADDED)]
     hint = "Block a single entry of the mask. Which query loses which key?"
-    name("mask_transposed", says, *wrong, (wrong[0], NAN), look="the last two axes of the mask", hint=hint)
+    unguarded = [(wrong[0], NAN)] if guarded else []
+    name("mask_transposed", says, *wrong, *unguarded, look="the last two axes of the mask", hint=hint)
     filled(kata)
     polarity(kata)
 

@@ -1,0 +1,86 @@
+"""Multi-head attention · 15 minutes
+
+Write `multi_head_attention(x, params, heads, blocked=None)`, the self-attention
+of a transformer with its four projections and nothing around it. x is (B, T, d)
+and `params` holds the weights wq, wk, wv and wo, each (d, d). A mask, where one
+is given, tells which positions a query must not look at. Two arrays come back:
+the output, (B, T, d), and the weights of every head, (B, H, T, T).
+
+Contract
+    q, k, v = x @ wq, x @ wk, x @ wv; head h takes the features h*dh to
+    (h+1)*dh, dh = d / H; scores q k^T / sqrt(dh), softmax over the keys; the
+    mixed values of the heads side by side again, times wo.
+    The layer alone: x is used as it comes, without a norm, and there is no
+    residual, no bias and no dropout. Those are the block's business.
+    `blocked` is boolean, True = this query must not see this key, before the
+    softmax. It broadcasts to (B, H, T, T), so (T, T) and (B, 1, 1, T) work.
+    None blocks nothing: the layer is causal only when the mask is. (As in
+    `nn.MultiheadAttention` of torch, which returns the mean of the weights over
+    the heads, though. Here each head's own come back.)
+    Each query has something to see: a row with everything blocked does not
+    occur.
+    Weights multiply from the right (x @ w); a torch `Linear` holds each of them
+    transposed. Nothing that is passed in is modified.
+    Follow-up: heads that do not divide d, a wrong rank, weights or a mask that
+    do not fit raise ValueError; float32 in gives float32 out; activations of
+    1e3 stay finite.
+
+    >>> params = {name: np.eye(2) for name in ("wq", "wk", "wv", "wo")}
+    >>> x = np.array([[[1.0, 0.0], [1.0, 2.0]]])  # 2 tokens of 2 features
+    >>> hidden = np.array([[False, True], [False, False]])
+    >>> output, weights = multi_head_attention(x, params, 2, hidden)
+    >>> weights[0, 1].round(3)  # of the second head
+    array([[1.   , 0.   ],
+           [0.018, 0.982]])
+    >>> output.round(3)
+    array([[[1.   , 0.   ],
+            [1.   , 1.964]]])
+"""
+
+import numpy as np
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
+    B, T, d = x.shape
+    return x.reshape(B, T, heads, d // heads).transpose(0, 2, 1, 3)  # (B, H, T, dh)
+
+
+def merge_heads(x: np.ndarray) -> np.ndarray:
+    B, H, T, dh = x.shape
+    return x.transpose(0, 2, 1, 3).reshape(B, T, H * dh)
+
+
+def check_shapes(x: np.ndarray, params: dict[str, np.ndarray], heads: int, blocked: np.ndarray | None) -> None:
+    if x.ndim != 3 or x.shape[1] == 0:
+        raise ValueError(f"x must be (B, T, d) with T >= 1, not {x.shape}")
+    B, T, d = x.shape
+    if heads < 1 or d % heads:
+        raise ValueError(f"{heads} heads do not divide a width of {d}")
+    for name in ("wq", "wk", "wv", "wo"):
+        if params[name].shape != (d, d):
+            raise ValueError(f"{name} must be {(d, d)}, not {params[name].shape}")
+    shape = (B, heads, T, T)
+    if blocked is not None and np.broadcast_shapes(blocked.shape, shape) != shape:
+        raise ValueError(f"blocked {blocked.shape} does not broadcast to {shape}")
+
+
+def multi_head_attention(
+    x: np.ndarray, params: dict[str, np.ndarray], heads: int, blocked: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    check_shapes(x, params, heads, blocked)
+    q = split_heads(x @ params["wq"], heads)
+    k = split_heads(x @ params["wk"], heads)
+    v = split_heads(x @ params["wv"], heads)
+    dh = q.shape[-1]
+    scores = q @ k.swapaxes(-1, -2) / dh**0.5  # (B, H, T, T): queries down, keys across
+    if blocked is not None:
+        scores = np.where(blocked, -np.inf, scores)
+    weights = softmax(scores)
+    context = merge_heads(weights @ v)  # (B, T, d)
+    output = context @ params["wo"]
+    return output, weights

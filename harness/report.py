@@ -30,9 +30,14 @@ def failure(
     blocks += [mistake(named) for named in mistakes]
     blocks += [indent(_cut(show), 4) for show in outcome.shows]
     blocks += [_warned(outcome, path), _trace(raised, path, outcome.says)]
-    if remark and not mistakes and (outcome.answer is None or hasattr(outcome.answer.value, "shape")):
+    if remark and not mistakes and (outcome.answer is None or _is_result(outcome.answer.value)):
         blocks.append(wrap(f"{remark[:1].upper()}{remark[1:]}."))
     return "\n\n".join(block for block in blocks if block)
+
+
+def _is_result(value: Any) -> bool:
+    """Whether an answer holds numbers, with which a mistake could have been recognised."""
+    return hasattr(value, "shape") or isinstance(value, float | tuple | list)
 
 
 def mistake(named: Named) -> str:

@@ -20,7 +20,8 @@ from harness.tests.conftest import Grade
 
 SEEDS = range(6)
 TELLING = re.compile(
-    r"future|normed|projected|blocked|masked|\bif (True|False)\b|\bpass\b|__import__|[+-] 0\b(?!\.)|\b0 \*|#"
+    r"future|normed|projected|blocked|masked|\bif (True|False)\b|\bpass\b|__import__|#"
+    r"|[+-] 0\b(?!\.)|(?<![.\w])0 \*(?!\*)"
 )
 
 

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Protocol
 
@@ -76,11 +77,14 @@ class Forge:
     def __init__(self, live: bool = False) -> None:
         self.live = live
         self._warm = _Warm(live) if _can_fork() else None
+        self._spawned: weakref.WeakSet[_Spawned] = weakref.WeakSet()
 
     def worker(self) -> Process:
         """A new worker, which has loaded nothing yet."""
         if self._warm is None:
-            return _Spawned(self.live)
+            process = _Spawned(self.live)
+            self._spawned.add(process)
+            return process
         try:
             return self._warm.worker()
         except OSError:  # a worker has killed it: where there are no walls, it can
@@ -89,9 +93,11 @@ class Forge:
             return self._warm.worker()
 
     def close(self) -> None:
-        """End the warm parent, and with it every worker that it forked."""
+        """End the warm parent, and with it every worker that it forked; end those that were spawned."""
         if self._warm:
             self._warm.close()
+        for process in list(self._spawned):
+            process.end(asked=False)
 
 
 def _scratch() -> str:
@@ -199,6 +205,8 @@ class _Spawned:
 
     def end(self, asked: bool) -> int:
         status = KILLED
+        if self._process.returncode is not None:
+            return status
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(0.2 if asked else 0)
         assert self._process.stdin

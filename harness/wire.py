@@ -165,7 +165,7 @@ class _Reader:
         if tag == "generator":
             return _generator(body)
         if tag == "handle":
-            return self._find(body[0]) if self._find else Handle(int(body[0]), str(body[1]), str(body[2]))
+            return self._find(body[0]) if self._find else Handle(int(body[0]), *map(_printable, body[1:3]))
         raise WireError(f"unknown tag {tag!r}")
 
     def _array(self, buffer: memoryview, described: list[Any], again: bool = False) -> Array:
@@ -184,6 +184,11 @@ def _array(
     if value.flags.writeable:
         value.flags.writeable = write
     return value
+
+
+def _printable(text: Any) -> str:
+    """A name may be any text, and is shown in a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in str(text)[:200])
 
 
 def _dtype(text: str) -> np.dtype[Any]:

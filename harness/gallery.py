@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -109,19 +110,19 @@ def _moved(source: Any, call: Call, right: Any, number: int) -> Array | str:
 def example(name: str, length: int) -> Call | None:
     """An ordinary call of an attention kata with B = 1 and T = `length`; None for a kata without attention.
 
-    A call is taken that has several heads and leaves nothing out, such as a padding.
+    A call is taken that has several heads and leaves nothing out, such as a padding, unless its mask is of another T.
     """
     attends = any(
         "(B, H, T, " in shape and shape.endswith(("T)", "S)")) for shape in registry.kata(name).shapes.values()
     )
     calls = [call for call in recorder.few(name) if attends and _several_heads(call)]
-    if not calls:
-        return None
-    call = max(calls, key=lambda call: sum(arg is not None for arg in call.args))
-    rng = probe.generator(SEED, name)
-    args = [arg[:1] if isinstance(arg, np.ndarray) and arg.ndim > 1 else arg for arg in call.args]
-    args[0] = probe.normal(rng, 1, length, args[0].shape[-1])
-    return Call(call.function, tuple(args), call.names)
+    for call in sorted(calls, key=lambda call: -sum(arg is not None for arg in call.args)):
+        args = [arg[:1] if isinstance(arg, np.ndarray) and arg.ndim > 1 else arg for arg in call.args]
+        args[0] = probe.normal(probe.generator(SEED, name), 1, length, args[0].shape[-1])
+        with suppress(ValueError):
+            recorder.called(registry.solution(name).reference(), Call(call.function, tuple(args), call.names))
+            return Call(call.function, tuple(args), call.names)
+    return None
 
 
 def _several_heads(call: Call) -> bool:

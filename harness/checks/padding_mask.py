@@ -267,7 +267,10 @@ KATA.term(
         r"\b(both|also|as well)\b",
         r"\bpad\w*\b[^.]*\bitself\b|\bitself\b[^.]*\bpad",
     ),
-    (UNLESS + r"\b(block|mask|hid)\w*\b[^.;]*\b(padded )?quer(y|ies)\b",),
+    (
+        UNLESS + r"\b(block|mask|hid)\w* (the )?(padded )?quer(y|ies)\b",
+        UNLESS + r"\bquer(y|ies)\b[^.;]*\b(are|is|be|gets?) (also |too )?(block|mask|hid)",
+    ),
 )
 KATA.term(
     "bool or additive",

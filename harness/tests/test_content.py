@@ -181,6 +181,13 @@ WRONG = [
     ("pre_ln_block", "I use the exact GELU, with erf"),
     ("tied_logits", "I scale the token embedding by sqrt(d)"),
     ("cross_attention", "True means keep in memory_padding"),
+    ("layer_norm", "eps is added to the std"),
+    ("layer_norm", "I normalise over the batch"),
+    ("feed_forward", "I add the residual"),
+    ("positions", "sines in the first half, cosines in the second"),
+    ("positions", "positions start from 1"),
+    ("padding_mask", "1 for real tokens, 0 for padding"),
+    ("padding_mask", "padded queries are blocked too"),
 ]
 RIGHT = [
     ("causal_mask", "I assume True means blocked, and that the query may not see the key there."),
@@ -198,6 +205,10 @@ RIGHT = [
     ("split_heads", "I may return a view, and never write into x"),
     ("pre_ln_block", "I assume pre-LN: the norm comes before each branch"),
     ("cross_attention", "True means padding, so it is blocked"),
+    ("layer_norm", "gamma scales and beta shifts, over the last axis"),
+    ("feed_forward", "no residual, tanh GELU, both biases"),
+    ("positions", "sine and cosine interleaved, from position 0"),
+    ("padding_mask", "I block padded keys, not queries"),
 ]
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect, families, grids
+from harness import causal, expect, families
 from harness.families import UNLESS
-from harness.influence import closed_layers, closed_map, passing
+from harness.influence import closed_layers, passing
 from harness.kata import Kata
-from harness.model import Answer, Call, Submission, Wrong
-from harness.moves import moves
+from harness.model import Submission, Wrong
 from harness.probe import Rng, normal, tokens, weights, whole
 from harness.wire import Array
 
@@ -39,31 +38,11 @@ def small_case() -> tuple[Array, Params, int]:
     return SMALL.copy(), params, 2
 
 
-def is_turned_round(answer: Answer, call: Call, reference: Any) -> bool:
-    """Whether the answer is the right one for a sequence that runs backwards."""
-    x, params, heads = call.args
-    want = reference.pre_ln_block(x[:, ::-1], params, heads)[:, ::-1]
-    got = answer.value
-    fits = isinstance(got, np.ndarray) and got.shape == want.shape and got.dtype.kind == "f"
-    return fits and not expect.differs(got, want).any()
-
-
-def seen(map_: Array) -> str:
-    """Who sees whom in the attention, yours beside expected."""
-    return grids.influence(map_, np.tri(len(map_), dtype=bool), "query", "key")
-
-
 @KATA.core
 def direction(submission: Submission, reference: Any, rng: Rng) -> None:
     """the mask hides the future, not the past"""
-    *closed, (call, answer) = submission.pre_ln_block.each([*closed_layers(), case(rng, 2, 3, 8, 12, 2)])
-    read = closed_map(a.value for _, a in closed)
-    if read.direction == "reversed" and read.sees is not None:
-        says = "the attention of pre_ln_block is reversed: position i sees only j >= i"
-        raise Wrong(says, seen(read.sees), call=closed[0][0], answer=closed[0][1], mistake="reversed_mask")
-    if is_turned_round(answer, call, reference):
-        says = "the result is right for x turned round in time: position i sees only j >= i"
-        raise Wrong(says, call=call, answer=answer, mistake="reversed_mask")
+    args = case(rng, 2, 3, 8, 12, 2)
+    causal.not_reversed(submission.pre_ln_block, reference.pre_ln_block, closed_layers(), args)
 
 
 @KATA.core
@@ -77,26 +56,8 @@ def kind(submission: Submission, reference: Any, rng: Rng) -> None:
 @KATA.core
 def influence(submission: Submission, reference: Any, rng: Rng) -> None:
     """row i of the result depends on the rows 0 to i of x, itself included, and on no later one"""
-    closed = list(submission.pre_ln_block.each(closed_layers()))
-    read = closed_map(answer.value for _, answer in closed)
-    if read.sees is not None and read.direction != "causal":  # the residual may hide it from the open map
-        raise Wrong(f"in attention, {read.words}", seen(read.sees), call=closed[0][0])
     args = case(rng, 2, 5, 8, 12, 2)
-    map_ = moves(submission.pre_ln_block, reference.pre_ln_block, args, 0, rng, over=(0, 2)).map
-    if not (map_ == np.tri(5, dtype=bool)).all():
-        raise leak(submission, args, map_, read.direction == "causal")
-
-
-def leak(submission: Submission, args: tuple[Any, ...], map_: Array, masked: bool) -> Wrong:
-    """What to say of an open map that is wrong. The same call twice tells a leak from a result left to chance."""
-    (call, one), (_, two) = submission.pre_ln_block.each([args, args])
-    if np.shape(one.value) != np.shape(two.value) or expect.differs(one.value, two.value).any():
-        return Wrong("pre_ln_block gives another result when it is called again", "Is it left to chance?", call=call)
-    expected = np.tri(5, dtype=bool)
-    i, j = (int(n) for n in np.argwhere(map_ != expected)[0])
-    says = f"row {i} of pre_ln_block(x, params, 2) {'depends' if j > i else 'does not depend'} on row {j} of x"
-    hint = "The mask hides the future. Does a norm or an unmasked softmax run over it?"
-    return Wrong(says, grids.influence(map_, expected), *([hint] if masked and j > i else []), call=call)
+    causal.sees_no_later(submission.pre_ln_block, reference.pre_ln_block, closed_layers(), args, rng)
 
 
 @KATA.core

@@ -47,6 +47,7 @@ ROWS = (
     {"cage"},
     {"collect", "tally", "serve", "judge", "expect", "history", "symptoms", "clarify", "families"},
     {"formats", "export", "moves", "attempts", "schedule", "interview", "hints", "likeness", "pictures", "agreement"},
+    {"causal"},
     {"checks", "svg"},
     {"registry", "matching"},
     {"diagnose", "examples", "recorder", "stagewords"},

@@ -83,7 +83,7 @@ def norms(submission: Submission, reference: Any, rng: Rng) -> None:
     shut = params | {name: 0 * params[name] for name in ("wo", "w2", "c2")}
     hint = "wo, w2 and c2 are zero here, so both branches add nothing: this is LN(LN(x))."
     twice, first = plain(shut), shut | {"g2": np.ones(4), "b2": np.zeros(4)}
-    cases = [(x, twice, heads), (x, first, heads), (x, shut, heads), (0.001 * x, shut, heads)]
+    cases = [(x, first, heads), (x, shut, heads), (x, twice, heads), (0.001 * x, shut, heads)]
     cases.append((10 + 0.2 * normal(rng, 2, 3, 4), shut, heads))
     expect.agrees(submission.post_ln_block, reference.post_ln_block, cases, hint)
 
@@ -197,10 +197,10 @@ form = (
     (SECOND, f"x = x + feed_forward(layer_norm(x, {TWO}, params)"),
 )
 name("pre_ln", says, form, look=MIDDLE, kind="convention")
-says = "each branch is normalised before it is added, so the residual sum never is"
+says = "a branch is normalised before it is added, so the residual sum never is"
 form = ((FIRST, f"x = x + layer_norm({ATTEND}, {ONE}"), (SECOND, f"x = x + layer_norm({FEED}, {TWO}"))
 hint = "Which of these is to have unit variance when it leaves the block: the branch, or the sum?"
-name("norm_on_branch", says, form, look=MIDDLE, hint=hint)
+name("norm_on_branch", says, form, *form, look=MIDDLE, hint=hint)
 bare = ((FIRST, f"x = x + {ATTEND}"), (SECOND, f"x = x + {FEED}"))
 name("first_norm_missing", "the norm after the attention is missing", bare[0], look=MIDDLE)
 name("second_norm_missing", "the norm after the feed-forward is missing", bare[1], look=MIDDLE)

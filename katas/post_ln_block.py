@@ -2,10 +2,10 @@
 
 Write `post_ln_block(x, params, heads)`, one block of a decoder as the first
 transformer had it: causal multi-head self-attention, then a feed-forward
-network of two layers with a ReLU between them, each with its residual
-connection and its layer norm. x is (B, T, d) and so is the result. `params`
-holds wq, wk, wv and wo, each (d, d); w1 (d, f), c1 (f,), w2 (f, d) and c2 (d,);
-and the gains and biases of the norms, g1, b1, g2 and b2, each (d,).
+network of two layers, each with its residual connection and its layer norm. x
+is (B, T, d) and so is the result. `params` holds wq, wk, wv and wo, each
+(d, d); w1 (d, f), c1 (f,), w2 (f, d) and c2 (d,) for the feed-forward; and g1,
+b1, g2 and b2, each (d,), for the norms.
 
 Contract
     x = LN(x + attention(x)), then x = LN(x + ffn(x)): the norm comes last

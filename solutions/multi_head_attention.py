@@ -4,19 +4,20 @@ Write `multi_head_attention(x, params, heads, blocked=None)`, the self-attention
 of a transformer with its four projections and nothing around it. x is (B, T, d)
 and `params` holds the weights wq, wk, wv and wo, each (d, d). A mask, where one
 is given, tells which positions a query must not look at. Two arrays come back:
-the output, (B, T, d), and the weights of every head, (B, H, T, T).
+the output and the attention weights.
 
 Contract
     q, k, v = x @ wq, x @ wk, x @ wv; head h takes the features h*dh to
     (h+1)*dh, dh = d / H; scores q k^T / sqrt(dh), softmax over the keys; the
-    mixed values of the heads side by side again, times wo.
+    mixed values of the heads side by side again, times wo. The output is
+    (B, T, d); the weights are those of every head, (B, H, T, T).
     The layer alone: x is used as it comes, without a norm, and there is no
     residual, no bias and no dropout. Those are the block's business.
     `blocked` is boolean, True = this query must not see this key, before the
     softmax. It broadcasts to (B, H, T, T), so (T, T) and (B, 1, 1, T) work.
-    None blocks nothing: the layer is causal only when the mask is. (As in
-    `nn.MultiheadAttention` of torch, which returns the mean of the weights over
-    the heads, though. Here each head's own come back.)
+    None blocks nothing: the layer is causal only when the mask is. (True says
+    the same in `nn.MultiheadAttention` of torch, which returns the mean of the
+    weights over the heads, though.)
     Each query has something to see: a row with everything blocked does not
     occur.
     Weights multiply from the right (x @ w); a torch `Linear` holds each of them

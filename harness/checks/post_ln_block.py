@@ -262,7 +262,7 @@ KATA.term(
     (
         r"\bpre-?\W?(ln|norm)",
         r"\bpost-?\W?(ln|norm)",
-        r"\bnorm.*\b(before|after|first|last|where)\b",
+        r"\bnorm.*\b(before|after|first|last|where)\b|\bwhere\b.*\bnorm",
         r"\bresidual|\bskip\b",
     ),
     (UNLESS + r"(\bpre-?\W?(ln|norm)|\bnorm\w*\b[^.;]*\bbefore (the|each|every) (sub|branch|attention))",),

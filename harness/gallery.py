@@ -65,7 +65,8 @@ def weights(name: str, session: Session, tokens: Sequence[str] = (), head: int |
         raise NoSuch(f"there is no head {head}: {name} is shown with {want.shape[1]} heads, 0 to {want.shape[1] - 1}")
     yours = _divided(yours, [t.value for t in stages.trace(session, call)]) if yours is not None else None
     note = "" if yours is not None else "no variable of yours held the weights, so only what they should be is drawn"
-    columns = tokens if want.shape[-2] == want.shape[-1] and len(call.args) == 3 else ()
+    sequences = sum(isinstance(arg, np.ndarray) and arg.ndim == 3 for arg in call.args)
+    columns = tokens if sequences == 1 else ()
     for h in range(want.shape[1]) if head is None else [head]:
         mine = None if yours is None else yours[0, h]
         names = columns or [str(n) for n in range(want.shape[-1])]

@@ -133,6 +133,16 @@ def test_cross_attention_has_rows_of_tokens_and_columns_of_memory(judge: Judge) 
     assert [row[0] for row in memory["expected"]] == [False, False]  # its padding
 
 
+@pytest.mark.parametrize("length", [2, 3, 4, 5, 9])
+def test_a_mask_of_another_length_is_passed_over(judge: Judge, length: int) -> None:
+    tokens = [f"t{n}" for n in range(length)]
+    source = solution("multi_head_attention")
+    *weights, rows = drawn(judge, "multi_head_attention", source, tokens=tokens)
+    assert len(weights) >= 2
+    assert {shown["says"] for shown in weights} == {rows["says"]} == {"as it should be"}
+    assert weights[0]["rows"] == weights[0]["columns"] == tokens
+
+
 def test_one_head_alone_and_one_that_there_is_not(judge: Judge) -> None:
     source = solution("pre_ln_block")
     [one, _] = drawn(judge, "pre_ln_block", source, head=1)

@@ -130,14 +130,14 @@ def _question(now: Interview, kata: str, result: Mapping[str, Any], late: bool) 
     how = clarified(now, kata, terms)
     runs, submits = now.did("run", kata=kata), now.did("submit", kata=kata)
     green = [d.at for d in submits if d.facts["verdict"] in ("pass", "strong")]
-    began = now.began(kata)
+    began, planted = now.began(kata), {name for name, _ in now.planted.get(kata, ())}
     passed = result.get("verdict") in ("pass", "strong")
     return {
         "kata": kata,
         "verdict": result.get("verdict", ""),
         "says": result.get("says", ""),
         "seconds": round(now.spent(kata), 1),
-        "par": _par(kata),
+        "par": now.limit if kata in now.planted else _par(kata),
         "first_run": round(runs[0].at - began, 1) if runs else None,
         "green": round(green[0] - began, 1) if green else round(now.spent(kata), 1) if passed else None,
         "runs": len(runs),
@@ -147,10 +147,26 @@ def _question(now: Interview, kata: str, result: Mapping[str, Any], late: bool) 
         "changed_after_time": late,
         "changed_while_paused": any(kata in did.facts.get("changed", ()) for did in now.did("resume")),
         "clarified": [_term(term, *how[term.topic]) for term in terms],
-        "mistakes": [_mistake(m, terms, how) for m in result.get("mistakes", ())],
+        "mistakes": [_mistake(m, terms, how) for m in result.get("mistakes", ()) if m.get("name") not in planted],
+        "mended": [
+            n for n in _named(submits) if n not in {m.get("name") for m in result.get("mistakes", ())} | planted
+        ],
+        "also_said": _also_said(now, kata, how),
         "planted": _planted(now, loaded, passed),
         "checks": list(result.get("checks", ())),
     }
+
+
+def _named(submits: Sequence[Did]) -> list[str]:
+    """The mistakes that submissions made on the way."""
+    return list(dict.fromkeys(str(name) for did in submits for name in did.facts.get("mistakes", ())))
+
+
+def _also_said(now: Interview, kata: str, how: Mapping[str, tuple[str, str]]) -> list[dict[str, str]]:
+    """What was asked or assumed and is about no term, or came after the first submission."""
+    used = {text for _, text in how.values()}
+    said = [did for did in now.did("ask", "assume", kata=kata) if did.facts["text"] not in used]
+    return [{"do": did.do, "text": did.facts["text"], "topic": did.facts["topic"]} for did in said]
 
 
 def _term(term: Term, how: str, text: str) -> dict[str, str]:
@@ -160,15 +176,16 @@ def _term(term: Term, how: str, text: str) -> dict[str, str]:
 def _mistake(named: Mapping[str, Any], terms: Sequence[Term], how: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
     """A named mistake; a convention that follows from a term nobody cleared up is no bug, but a question not asked."""
     topic = next((term.topic for term in terms if named["name"] in term.mistakes), "")
-    unasked = bool(topic) and how[topic][0] not in ("asked", "assumed")
-    return {**named, "counts_as": "a question not asked" if unasked else "a bug", "topic": topic}
+    counts = {"": "a question not asked", "assumed otherwise": "an assumption that was wrong"}
+    return {**named, "counts_as": counts.get(how[topic][0], "a bug") if topic else "a bug", "topic": topic}
 
 
 def _planted(now: Interview, kata: Kata, passed: bool) -> list[dict[str, Any]]:
     says = {mistake.name: mistake.says for mistake in kata.mistakes}
     mended = {name: d.at for d in now.did("mended", kata=kata.name) for name in d.facts["mistakes"]}
+    end = now.elapsed if passed else None
     return [
-        {"name": name, "says": says.get(name, ""), "found": name in mended or passed, "at": mended.get(name)}
+        {"name": name, "says": says.get(name, ""), "found": name in mended or passed, "at": mended.get(name, end)}
         for name, _ in now.planted.get(kata.name, ())
     ]
 

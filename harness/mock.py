@@ -6,9 +6,11 @@ the interview as it is. Every command gives back the words for the candidate.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from harness import clarify, examples, hints, outline, registry, report, stubs
 from harness.answers import clean
-from harness.interview import clocked
+from harness.interview import clocked, warnings
 from harness.room import DEBUG, Refused, Room
 from harness.source import Unreadable, read
 
@@ -49,7 +51,7 @@ class Mock(Room):
         term = clarify.find(registry.kata(kata).terms, text)
         against = term is not None and clarify.contradicts(term, text)
         self.add("assume", kata=kata, text=text, topic=term.topic if term else "", against=against)
-        return "Noted. The debrief compares it with the contract."
+        return "Noted. I do not say whether it is right; the debrief does."
 
     def hint(self) -> str:
         """The next hint, aimed at the mistake that the file makes now; hints count in the scorecard."""
@@ -59,7 +61,8 @@ class Mock(Room):
         about, texts = ("", loaded.hints) if right else hints.aimed(loaded, graded)
         given = sum(did.facts["about"] == about for did in self.interview.did("hint", kata=kata))
         number = min(given + 1, len(texts))
-        self.add("hint", kata=kata, number=number, about=about)
+        if given < len(texts):
+            self.add("hint", kata=kata, number=number, about=about)
         return f"Hint {number} of {len(texts)}: {texts[number - 1]}"
 
     def submit(self) -> str:
@@ -69,7 +72,8 @@ class Mock(Room):
         found = self.grade(kata, source)
         core = [o for o in found.outcomes if o.level == "core"]
         passed = sum(o.outcome == "passed" for o in core)
-        self.add("submit", kata=kata, verdict=found.verdict, passed=passed, total=len(core))
+        mistakes = [named.name for named in found.mistakes]
+        self.add("submit", kata=kata, verdict=found.verdict, passed=passed, total=len(core), mistakes=mistakes)
         if found.verdict in ("pass", "strong"):
             words = f"{kata}: all {passed} core checks pass."
             return f"{words}\n\n{self._moved()}" if self.interview.current < len(self.interview.questions) else words
@@ -78,7 +82,7 @@ class Mock(Room):
         if found.outcomes and found.outcomes[0].outcome == "not started":
             return f"{kata} is still the stub."
         first = next(o.title for o in core if o.outcome != "passed")
-        return f"{kata} is not right yet: {passed} of {len(core)} core checks pass. Not so: {first}."
+        return f"{kata} is not right yet: {passed} of {len(core)} core checks pass. This does not hold yet: {first}."
 
     def next(self) -> str:
         """Leave the question on the table as it stands, and go to the next."""
@@ -93,6 +97,22 @@ class Mock(Room):
     def _moved(self) -> str:
         self.place()
         return self.question()
+
+    def rules(self) -> str:
+        """What is said at the start, about the clock above all."""
+        now = self.interview
+        minutes = f"{now.limit / 60:g} minute{'' if now.limit == 60 else 's'}"
+        until = datetime.fromtimestamp(self.history.clock().wall + self.left).strftime("%H:%M")
+        marks = [f"at {name}" for _, name in warnings(now.limit)]
+        words = [
+            f"You have {minutes}, until about {until}. The clock goes on when this terminal is closed or "
+            "crashes, or the laptop sleeps; `kata mock resume` comes back with the right time left. "
+            "Leaving does not stop it.",
+            "It can be paused: `pause`, `resume`." if now.pausable else "",
+            "When the time is up, your file is graded as it then stands: what is changed later does not count, and is "
+            f"reported. I speak up {' and '.join([', '.join(marks[:-1]), marks[-1]] if marks[1:] else marks)}.",
+        ]
+        return report.wrap(" ".join(filter(None, words)), report.width())
 
     def question(self) -> str:
         """The question on the table, as an interviewer would put it."""

@@ -136,18 +136,18 @@ def verdict(report: Report) -> str:
             [*lines, indent(wrap(report.says, WIDTH - 2)), *_some(_trace(report.trace, Path(report.file), report.says))]
         )
     if all(o.outcome == "not started" for o in report.outcomes):
-        return "\n".join([*lines, "  not started: the file is still the stub"])
+        return f"{report.file}: NOT STARTED as {report.kata}, the file is still the stub"
     wrong = [o for o in core if o.outcome != "passed" and not o.repeats]
-    for number, o in enumerate(wrong):
-        if number == 0:
-            lines += ["", failure(o, report.mistakes, report.remark, Path(report.file), report.line)]
-        else:
-            lines += ["" if number == 1 else None, wrap(f"also fails: {o.title}")]  # type: ignore[list-item]
+    if wrong:
+        lines += ["", failure(wrong[0], report.mistakes, report.remark, Path(report.file), report.line)]
+    if wrong[1:]:
+        lines += ["", "These checks fail too, often for the same reason:"]
+        lines += [textwrap.fill(o.title, WIDTH, initial_indent="  ", subsequent_indent="    ") for o in wrong[1:]]
     follow = open_follow_ups(report.kata, report.outcomes, detailed=not wrong)
     if follow:
         lines += ["", "follow-ups still open (they never turn a pass into a fail)", *follow]
         lines += [mistake(named) for named in report.mistakes if not wrong]
-    return "\n".join(line for line in lines if line is not None)
+    return "\n".join(lines)
 
 
 def document(reports: Sequence[Report], seed: int) -> dict[str, Any]:

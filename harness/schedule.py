@@ -36,6 +36,7 @@ class Standing:
     shown: bool = False
     passed: bool = False
     tried: bool = False
+    lost: bool = False
     digest: str = ""
     verdict: str = ""
     mistakes: tuple[str, ...] = ()
@@ -87,7 +88,7 @@ def _checked(now: Standing, event: Event) -> Standing:
     )
     if now.passed or now.verdict not in PASSES:
         return now
-    return replace(_moved(now, back=now.shown, stay=now.hints > 0), passed=True)
+    return replace(_moved(now, back=now.shown, stay=now.hints > 0), passed=True, lost=False)
 
 
 def _interviewed(now: Standing, event: Event) -> Standing:
@@ -98,7 +99,11 @@ def _interviewed(now: Standing, event: Event) -> Standing:
     passed, seconds, par = event.get("verdict") in PASSES, _number(event.get("seconds")), _number(event.get("par"))
     slow = seconds > par
     best = min(seconds, now.best or seconds) if passed else now.best
-    return _moved(replace(now, attempts=now.attempts + 1, best=best), not passed, slow or bool(event.get("hints")))
+    return _moved(
+        replace(now, attempts=now.attempts + 1, best=best, lost=not passed),
+        not passed,
+        slow or bool(event.get("hints")),
+    )
 
 
 def _number(value: object) -> float:
@@ -123,7 +128,8 @@ def suggestion(standings: Mapping[str, Standing], states: Mapping[str, str], tod
 
     `states` holds what stands in katas/ now: 'todo', 'missing', 'failing', 'broken', 'passing' or 'strong'.
     """
-    failing = [name for name, state in states.items() if state in ("failing", "broken")]
+    wrong = ("failing", "broken")
+    failing = [n for n, s in states.items() if s in wrong or (s == "todo" and standings[n].lost)]
     if failing:
         return max(failing, key=lambda name: standings[name].last or date.min), "failing"
     due = [s for s in standings.values() if s.due and s.due <= today]

@@ -10,6 +10,7 @@ from harness.interview import clocked
 
 ENDED = {"submitted": "everything submitted", "time": "the time ran out", "quit": "ended early"}
 
+SAID = {"ask": "asked", "assume": "assumed"}
 COUNTS = ("runs", "asks", "hints", "submissions")
 
 
@@ -62,11 +63,14 @@ def _question_text(q: Mapping[str, Any]) -> str:
             lines.append(_say(f"{m['name']}: {m['says']}."))
         else:
             lines.append(
-                _say(f"not a bug, but a question not asked ({m['topic']}): {m['name']}, right under another contract")
+                _say(f"not a bug, but {m['counts_as']} ({m['topic']}): {m['name']}, right under another contract")
             )
-    if not q["mistakes"] and q["verdict"] in ("fail", "broken"):
+    if q["mended"]:
+        lines.append(_say(f"on the way, and mended: {', '.join(q['mended'])}"))
+    if not q["mistakes"] and not q["planted"] and q["verdict"] in ("fail", "broken"):
         lines.append(_say(q["says"]))
-    lines += [*_follow_ups(q), *_clarified_text(q["clarified"])]
+    lines += [*_follow_ups(q), *_clarified_text(q["clarified"], q["verdict"] in ("pass", "strong"))]
+    lines += [_say(f"you also {SAID[said['do']]}: '{said['text']}'") for said in q["also_said"]]
     return "\n".join(lines)
 
 
@@ -81,17 +85,21 @@ def _follow_ups(q: Mapping[str, Any]) -> list[str]:
     return [_say(f"follow-ups still open: {'; '.join(still)}")] if still and passed else []
 
 
-def _clarified_text(terms: Sequence[Mapping[str, str]]) -> list[str]:
+def _clarified_text(terms: Sequence[Mapping[str, str]], passed: bool) -> list[str]:
+    """How each term was cleared up; the contract's words where it was not, and the outcome may hang on it."""
     if not terms:
         return []
-    cleared = sum(term["how"] in ("asked", "assumed") for term in terms)
-    lines = [_say(f"clarified {cleared} of {len(terms)}")]
+    cleared = [term for term in terms if term["how"] in ("asked", "assumed")]
+    lines = [_say(f"clarified {len(cleared)} of {len(terms)}")]
     for term in terms:
-        quote = f" ('{term['text']}')" if term["text"] else ""
-        lines.append(_say(f"{term['how'] or 'not clarified'}: {term['topic']}{quote}", 4))
-        if term["how"] != "asked":
+        if term["how"]:
+            lines.append(_say(f"{term['how']}: {term['topic']} ('{term['text']}')", 4))
+        elif not passed:
+            lines.append(_say(f"not clarified: {term['topic']}", 4))
+        if term["how"] == "assumed otherwise" or (term["how"] != "asked" and not passed):
             lines.append(_say(f"the contract: {term['contract']}", 6))
-    return lines
+    left = [term["topic"] for term in terms if not term["how"]]
+    return [*lines, _say(f"not clarified: {', '.join(left)}", 4)] if left and passed else lines
 
 
 def _answer_text(answer: Mapping[str, Any]) -> str:

@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import datetime
 
 from harness import debrief, report, scorecard
 from harness.cli import terminal
@@ -25,8 +24,9 @@ next          leave this question as it stands, for the next one of a set
 question      the question once more
 status        where we stand
 pause resume  stop the clock and go on, if that was agreed (--pausable)
-quit          end the interview; your file is graded as it stands"""
-WORDS = (*(line.split()[0] for line in HELP.splitlines()), "resume", "help")
+quit          end the interview; your file is graded as it stands
+Ctrl-D        leave; the clock runs on, and `kata mock resume` comes back"""
+WORDS = (*(line.split()[0] for line in HELP.splitlines()[:-1]), "resume", "stop", "help")
 TRY = "Commands: run, ask, assume, hint, submit, question, status, quit, help."
 RATE = "rate yourself: 1 no, 2 partly, 3 knew it > "
 SPOKEN = {
@@ -38,26 +38,6 @@ SPOKEN = {
 
 class Over(Exception):
     """The interview ended while the person was typing; the text says how."""
-
-
-def rules(room: Mock) -> str:
-    """What is said at the start, about the clock above all."""
-    now = room.interview
-    until = datetime.fromtimestamp(room.history.clock().wall + room.left).strftime("%H:%M")
-    marks = [f"at {name}" for _, name in warnings(now.limit)]
-    words = [
-        f"You have {_minutes(now.limit)}, until about {until}. The clock goes on when this terminal is closed or "
-        "crashes, or the laptop sleeps; `kata mock resume` comes back with the right time left. "
-        "Leaving does not stop it.",
-        "It can be paused: `pause`, `resume`." if now.pausable else "",
-        "When the time is up, your file is graded as it then stands: what is changed later does not count, and is "
-        f"reported. I speak up {' and '.join([', '.join(marks[:-1]), marks[-1]] if marks[1:] else marks)}.",
-    ]
-    return report.wrap(" ".join(filter(None, words)), report.width())
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:g} minute{'' if seconds == 60 else 's'}"
 
 
 def converse(room: Mock, edit: bool = False) -> None:
@@ -130,6 +110,8 @@ def do(room: Mock, typed: str) -> str:
     """One command; the words for it."""
     word, _, rest = typed.partition(" ")
     found = [name for name in WORDS if name == word] or [name for name in WORDS if name.startswith(word.lower())]
+    if typed.lower().startswith(("i assume ", "i'll assume ", "assuming ")):
+        return room.assume(typed.partition("assum")[2].partition(" ")[2])
     if len(found) != 1 or (rest and found[0] not in ("ask", "assume")):
         if typed.endswith("?"):
             return room.ask(typed)
@@ -138,7 +120,7 @@ def do(room: Mock, typed: str) -> str:
         if not rest.strip():
             return f"{found[0]} what? {found[0]} TEXT"
         return room.ask(rest) if found[0] == "ask" else room.assume(rest)
-    if found[0] == "quit":
+    if found[0] in ("quit", "stop"):
         debrief.finish(room, "quit")
         return "The interview is over."
     commands: dict[str, Callable[[], str]] = {"help": lambda: HELP, "question": room.question}
@@ -148,7 +130,7 @@ def do(room: Mock, typed: str) -> str:
 def _answer(room: Mock, typed: str, edit: bool) -> None:
     kata = room.interview.kata
     try:
-        words = do(room, typed)
+        words = do(room, typed) if _sure(room, typed) else "The interview goes on."
     except Refused as why:
         words = str(why)
     except KeyboardInterrupt:
@@ -161,13 +143,29 @@ def _answer(room: Mock, typed: str, edit: bool) -> None:
         _edit(room)
 
 
+def _sure(room: Mock, typed: str) -> bool:
+    """Whether the person on a terminal means to end it; a script does."""
+    if typed not in ("quit", "stop") or not sys.stdin.isatty():
+        return True
+    asks = f"End the interview for good, with {clocked(room.left)} left? Ctrl-D only leaves. [y/N] "
+    return (terminal.line(lambda: asks) or "").lower() in ("y", "yes")
+
+
 def once(room: Mock, typed: str) -> None:
     """One command from a second terminal. The terminal of the interview, or `resume`, shows the end."""
     room.save()
     _answer(room, typed, edit=False)
     if not going(room):
         debrief.finish(room, "submitted")
-        print(f"`kata debrief {room.number}` shows the scorecard, `kata mock resume` asks the follow-up questions.")
+        ended(room)
+
+
+def ended(room: Mock) -> None:
+    """Where the end of an interview is to be seen."""
+    words = (
+        f"Interview {room.number} is over: `kata debrief` shows its scorecard, `kata mock resume` asks the questions."
+    )
+    print(report.wrap(words, report.width()))
 
 
 def _left(room: Mock) -> None:
@@ -186,8 +184,9 @@ def close(room: Mock) -> None:
     debrief.finish(room, "submitted" if now.current >= len(now.questions) else "time")
     print(f"\n{scorecard.text(debrief.document(room))}\n")
     waiting = debrief.open_questions(room.interview)
-    for number, (kata, question) in enumerate(waiting, 1):
-        print(report.wrap(f"Follow-up {number} of {len(waiting)} ({kata}): {question.asks}", report.width()))
+    whole = len(debrief.questions(room.interview))
+    for number, (kata, question) in enumerate(waiting, whole - len(waiting) + 1):
+        print(report.wrap(f"Follow-up {number} of {whole} ({kata}): {question.asks}", report.width()))
         answer = terminal.line(lambda: "your answer > ")
         if answer is None:
             print("The questions wait: `kata mock resume` asks them again.")
@@ -213,6 +212,9 @@ def _symptom(room: Mock, watch: Watch) -> bool:
     for asks in ("What is the likely cause?", "What would you test first?"):
         print(asks)
         answer = terminal.line(watch.prompt, watch.tick)
+        while answer is not None and (answer.endswith("?") or not answer):
+            print("The symptom is all that I have. What is your guess?")
+            answer = terminal.line(watch.prompt, watch.tick)
         if answer is None:
             _left(room)
             return False

@@ -16,7 +16,7 @@ from harness.history import History
 if TYPE_CHECKING:
     from harness.mock import Mock
 
-VERBS = ("resume", "status", "run", "ask", "assume", "hint", "submit", "next", "stop")
+VERBS = ("resume", "status", "run", "ask", "assume", "hint", "submit", "next", "stop", "quit")
 LONGEST = 600.0
 
 
@@ -170,7 +170,7 @@ def _start(
         raise Usage(str(why)) from None
     room = Mock(history, number)
     try:
-        print(f"Interview {number} · seed {seed}\n\n{conversation.rules(room)}")
+        print(f"Interview {number} · seed {seed}\n\n{room.rules()}")
         conversation.converse(room, options.edit)
     finally:
         room.close()
@@ -194,14 +194,17 @@ def _verb(history: History, verb: str, rest: str) -> int:
         now = last
     room = Mock(history, now.id)
     try:
-        if verb == "resume" or room.left <= 0:
+        if verb != "resume" and room.left <= 0:
+            debrief.finish(room, "time")
+            conversation.ended(room)
+        elif verb == "resume":
             if room.left <= 0 and not now.ended:
                 print("The time ran out while you were away.")
             elif not now.ended:
                 print(room.resume())
             conversation.converse(room)
         else:
-            conversation.once(room, "quit" if verb == "stop" else f"{verb} {rest}".strip())
+            conversation.once(room, f"{verb} {rest}".strip())
     finally:
         room.close()
         not_saved(history)

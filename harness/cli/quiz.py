@@ -17,6 +17,7 @@ from harness.schedule import in_mock
 RATINGS = {"1": "no", "2": "partly", "3": "knew it"}
 NEVER = 1.5  # between what was not known and what was known partly
 SYMPTOMS = "symptoms"
+HERE = " · yours to ask; the answer is this kata's"
 SIZES = range(2, 12)
 
 
@@ -27,6 +28,7 @@ class Card:
     kata: str
     asks: str
     answer: str
+    note: str = ""
 
 
 def add(commands: Commands) -> None:
@@ -82,8 +84,8 @@ def _cards(names: Iterable[str], symptoms: bool) -> Iterator[tuple[int, Card]]:
 
     for name in names:
         kata = registry.kata(name)
-        said = [(q.asks, q.answer) for q in kata.questions] + [(t.asks, t.answer) for t in kata.terms]
-        yield from enumerate(Card(name, asks, answer) for asks, answer in said)
+        said = [Card(name, q.asks, q.answer) for q in kata.questions]
+        yield from enumerate([*said, *(Card(name, t.asks, t.answer, HERE) for t in kata.terms)])
     if symptoms:
         asks = "{} What is the cause, and what do you test first?"
         yield from enumerate(Card(SYMPTOMS, asks.format(s.says), f"{s.cause}\n\n{s.first_test}") for s in KNOWN)
@@ -102,7 +104,7 @@ def _least_known(cards: Iterable[tuple[int, Card]], events: Iterable[Event]) -> 
 
 def _ask(card: Card, which: str, history: History) -> None:
     width = report.width()
-    print(f"{which} · {card.kata}\n{report.wrap(card.asks, width)}\n")
+    print(f"{which} · {card.kata}{card.note}\n{report.wrap(card.asks, width)}\n")
     answer = input("your answer (one line, may be empty): ").strip()
     print(f"\nA good answer:\n{report.indent(report.wrap(card.answer, width - 2))}\n")
     rating = ""
@@ -119,17 +121,19 @@ def _shapes(options: argparse.Namespace) -> int:
     name = pick(options.name)
     seed = secrets.randbelow(1000) if options.seed is None else options.seed
     from harness import registry
+    from harness.stagewords import HELD
 
     with practising(options) as practice:
         practice.refuse_in_mock(name)
         wanted, sizes = registry.kata(name).shapes, draw(random.Random(seed))
         if not wanted:
             raise Usage(f"{name} has no intermediate whose shape is worth asking")
-        print(f"{name} at {', '.join(f'{k} = {v}' for k, v in sizes.items() if k in 'BTSdH')}\nthe shape of")
+        used = {"B", "T", "d", "H"} | set(re.findall(r"[A-Za-z]+", " ".join(wanted.values())))
+        print(f"{name} at {', '.join(f'{k} = {v}' for k, v in sizes.items() if k in used - {'dh'})}\nthe shape of")
         wrong, asked = [], 0
         try:
             for variable, letters in wanted.items():
-                right = _asked(variable, letters, sizes)
+                right = _asked(HELD.get(variable, variable), letters, sizes)
                 asked += 1
                 wrong += [] if right else [variable]
         except EOFError:
@@ -142,11 +146,11 @@ def _shapes(options: argparse.Namespace) -> int:
 
 
 def draw(rng: random.Random) -> dict[str, int]:
-    """Sizes that no two letters share; H divides d."""
+    """Sizes that no two letters share; H divides d, and N counts the tokens that have a next one."""
     while True:
         B, T, S, H, dh, f, V = rng.sample(SIZES, 7)
-        sizes = {"B": B, "T": T, "S": S, "d": H * dh, "H": H, "dh": dh, "f": f, "V": V}
-        if H * dh not in (B, T, S, f, V):
+        sizes = {"B": B, "T": T, "S": S, "d": H * dh, "H": H, "dh": dh, "f": f, "V": V, "N": T - 1}
+        if len(set(sizes.values())) == len(sizes):
             return sizes
 
 
@@ -156,6 +160,8 @@ def _asked(variable: str, letters: str, sizes: dict[str, int]) -> bool:
     while True:
         typed = input(f"  {variable}: ")
         inner = typed.strip().strip("()[]")
+        if re.findall(r"\w+", inner) == re.findall(r"\w+", letters):  # in letters it is as right
+            inner = ", ".join(map(str, want))
         if re.fullmatch(r"(\s*\d+\s*,?)*\s*", inner):
             break
         print("    type it as (2, 4, 8), 2,4,8 or 2 4 8; an empty line if you do not know")

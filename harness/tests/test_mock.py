@@ -99,7 +99,7 @@ def test_an_assumption_is_compared_with_the_contract(project: Project) -> None:
     [question] = debrief(project, ("mock causal_mask", steps))["questions"]
     [said] = [term for term in question["clarified"] if term["how"]]
     assert (said["how"], said["text"]) == ("assumed otherwise", "True means keep")
-    assert question["mistakes"][0]["counts_as"] == "a question not asked"
+    assert question["mistakes"][0]["counts_as"] == "an assumption that was wrong"
 
 
 def test_what_is_asked_after_the_first_submission_does_not_count(project: Project) -> None:
@@ -204,8 +204,8 @@ def test_the_questions_wait_until_somebody_answers(project: Project) -> None:
         ("mock resume", ["three", "1"]),
         ("mock resume", []),
     )
-    assert "Follow-up 1 of 2" in first.out
-    assert "Follow-up 1 of 1" in again.out
+    assert "Follow-up 2 of 3" in first.out
+    assert "Follow-up 3 of 3" in again.out
     assert nothing.status == 2
     assert [a["text"] for a in debrief(project)["answers"]] == ["one", "two", "three"]
 
@@ -457,3 +457,28 @@ def test_closed_streams_are_no_fault_of_the_kit(project: Project) -> None:
         done = subprocess.run(["sh", "-c", line], cwd=project.folder, capture_output=True, text=True, timeout=60)
         assert "the kit itself failed" not in done.stderr, shell
         play(project, ("mock stop", []))
+
+
+def test_an_assumption_in_other_words_and_about_no_term_is_kept(project: Project) -> None:
+    steps = ["I assume a position sees itself", "assume the moon is blue", "quit"]
+    [question] = debrief(project, ("mock causal_mask", steps))["questions"]
+    assert [t["text"] for t in question["clarified"] if t["how"] == "assumed"] == ["a position sees itself"]
+    assert [said["text"] for said in question["also_said"]] == ["the moon is blue"]
+
+
+def test_mistakes_on_the_way_are_told(project: Project) -> None:
+    steps = [["write", "causal_mask.py", REVERSED], "submit", ["write", "causal_mask.py", RIGHT], "submit"]
+    whole = debrief(project, ("mock causal_mask", steps))
+    assert whole["questions"][0]["mended"] == ["reversed_mask"]
+
+
+def test_a_second_terminal_never_asks_the_questions(project: Project) -> None:
+    _, status, back = play(project, ("mock causal_mask", []), ("mock status", [["wait", 999]]), ("mock run", []))
+    later = play(project, ("mock causal_mask", []), ("history", [["wait", 999]]), ("mock status", ["an answer"]))[-1]
+    assert "Follow-up" not in status.out + back.out + later.out
+    assert "is over" in later.out
+
+
+def test_a_failed_interview_comes_first(project: Project) -> None:
+    *_, board = play(project, ("mock split_heads", ["quit"]), ("--json", []))
+    assert json.loads(board.out)["next"]["kata"] == "split_heads"

@@ -122,7 +122,7 @@ def fits(event: Event) -> bool:
     if not all(isinstance(n, int | float) and abs(n) < 1e15 for n in numbers):  # NaN is not
         return False
     if event["do"] == "graded":
-        return all(isinstance(r, dict) and outline.is_kata(str(r.get("kata"))) for r in event["results"])
+        return all(isinstance(r, dict) and _graded(r) for r in event["results"])
     if event["do"] == "start":
         names = event["questions"]
         return (
@@ -131,6 +131,13 @@ def fits(event: Event) -> bool:
             and _planted(event) is not None
         )
     return "kata" not in event or isinstance(event["kata"], str)
+
+
+def _graded(result: Mapping[str, Any]) -> bool:
+    """Whether a question's result is one that we wrote."""
+    lists = [result.get("mistakes", []), result.get("checks", [])]
+    whole = all(isinstance(some, list) and all(isinstance(one, dict) for one in some) for some in lists)
+    return whole and outline.is_kata(str(result.get("kata"))) and isinstance(result.get("verdict"), str)
 
 
 def _planted(event: Event) -> dict[str, tuple[tuple[str, int], ...]] | None:

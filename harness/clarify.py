@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from harness.kata import Term
+from harness.kata import Kata, Term
 
 LONGEST = 1000
 YOURS = "I leave that to you. Say what you assume, and go on."
@@ -64,20 +64,25 @@ def find(terms: Iterable[Term], text: str) -> Term | None:
 
 def contradicts(term: Term, text: str) -> bool:
     """Whether a text assumes something that the term rules out."""
-    return any(re.search(expression, _heard(text)) for expression in term.against)
+    return any(re.search(expression, _start(text)) for expression in term.against)
 
 
-def reply(terms: Iterable[Term], text: str) -> str:
+def heard(kata: Kata, text: str) -> Term | None:
+    """What a question is about: a term of the kata, or what is only told: its facts, and what holds for every kata."""
+    return find((*kata.terms, *kata.facts, *COMMON), text)
+
+
+def reply(kata: Kata, text: str) -> str:
     """What the interviewer answers to a question."""
-    term = find(terms, text) or find(COMMON, text)
-    return term.answer if term else YOURS
+    found = heard(kata, text)
+    return found.answer if found else YOURS
 
 
 def _matches(term: Term, text: str) -> int:
-    heard = _heard(text)
-    return sum(bool(re.search(expression, heard)) for expression in (*term.words, *term.against))
+    start = _start(text)
+    return sum(bool(re.search(expression, start)) for expression in (*term.words, *term.against))
 
 
-def _heard(text: str) -> str:
+def _start(text: str) -> str:
     """The beginning of a text: a question is short, and the expressions take long over a book."""
     return text[:LONGEST].lower()

@@ -77,6 +77,7 @@ class Kata:
     mistakes: list[Mistake] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     terms: list[Term] = field(default_factory=list)
+    facts: list[Term] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     shapes: dict[str, str] = field(default_factory=dict)
 
@@ -122,6 +123,10 @@ class Kata:
     ) -> None:
         """A term that a mock's prompt leaves out: a clarifying question with its answer."""
         self.terms.append(Term(topic, asks, answer, words, against, mistakes))
+
+    def fact(self, topic: str, asks: str, answer: str, words: tuple[str, ...]) -> None:
+        """What the contract decides and an interviewer answers plainly: nobody is scored for asking it."""
+        self.facts.append(Term(topic, asks, answer, words))
 
     def question(self, asks: str, answer: str) -> None:
         """A follow-up question with its model answer."""

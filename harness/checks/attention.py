@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, families
-from harness.families import UNLESS, masks
+from harness.families import UNLESS, facts, masks
 from harness.kata import Kata
 from harness.model import Submission
 from harness.moves import moves, stays
@@ -262,11 +262,18 @@ KATA.term(
     (r"\bcausal", r"\bfuture\b|\blater\b|\bpast\b", r"\bby itself\b|\bbuilt in\b", r"\bdefault\b", r"\bdirection"),
     (UNLESS + r"\b(is|always|assume|make it|stays?) causal|" + UNLESS + r"\bbuild (the|a) causal",),
 )
+facts.lengths(KATA)
+KATA.fact(
+    "projections",
+    "Do I project x to queries, keys and values, and the output back?",
+    "No projections: q, k and v are ready, with their heads split, and the output stays split.",
+    (r"\bproject", r"\bw_?[qkvo]\b", r"\b(split|merge)\w*\b", r"\balready\b.*\bheads?|\bheads?\b.*\b(already|myself)"),
+)
 KATA.term(
     "scale",
     "Do I scale the scores here, and by which width, or are the queries scaled already?",
     "Here: by one over the root of dh, the width of a head.",
-    (r"\bscal(e|ed|ing)\b", r"\bsqrt|\broot\b", r"\bdh\b|\bwidth\b", r"\btemperature\b"),
+    (r"\bscal(e|ed|ing)\b", r"\bsqrt|\broot\b", r"\bdh\b|\bd_?(head|k)\b|\bwidth\b", r"\btemperature\b"),
     (UNLESS + r"\b(sqrt\(d\)|root of d\b|already scaled|unscaled|d_model)",),
 )
 KATA.term(

@@ -197,7 +197,8 @@ KATA.hint(
 KATA.shape(blocked="(T, T)")
 
 WITH = r"((?!\b(not|never|nor|no|without|instead|rather|bool)\b)[^.;])*"  # as UNLESS, in the middle of a sentence
-FILLER = r"\W*((what|it|that|which|the|a|query|key|keys|positions?|entries|tokens?|can|may|to|be|is|are|we|i) )*"
+YES = r"true|ones|1|one(?= (is|means|for))"
+FILLER = r"\W*((what|it|that|which|the|a|query|key|keys|positions?|entries|tokens?|can|may|to|be|is|are|we|i|one) )*"
 KATA.term(
     "the diagonal",
     "Does a position see itself, or is the diagonal blocked too?",
@@ -206,7 +207,7 @@ KATA.term(
         r"\bdiag",
         r"\b(itself|oneself|themselves)\b",
         r"\bown (token|position|key)",
-        r"\bstrict",
+        r"\bstrict|\bfirst (row|token|query|position)\b",
         r"\bj ?[<>≤≥]=? ?i\b|\bi ?[<>≤≥]=? ?j\b",
     ),
     (
@@ -221,14 +222,15 @@ KATA.term(
     "Does True mean blocked, or may be seen?",
     "Blocked: the entry is True where the query must not look.",
     (
-        r"\b(true|false|ones?|1|zeros?)\b\W+(to )?(mean|stand|mark|denot|say|signif|=|is\b|for\b)",
+        r"\b(true|false|ones?|1|zeros?)\b\W+(to )?(mean|where|stand|mark|denot|say|signif|=|is\b|for\b)",
         r"\bmeans?\b[^.]*\b(true|false|1)\b|\b(true|false|1)\b[^.]*\bmean",
         r"\b(block|hid|mask)\w*( out)?\b[^.]*\bor\b[^.]*\b(see|visible|allow|keep|kept|attend|open)",
         r"\b(see|visible|allow|keep|kept|attend|open)\w*\b[^.]*\bor\b[^.]*\b(block|hid|mask)",
-        r"\b(polarity|convention|inverted)\b",
+        r"\b(polarity|convention|inverted)\b|\b(upper|lower)\b|\btriang",
+        r"\b(which|future|past|later|j ?[<>] ?i)\b.*\btrue\b|\btrue\b.*\b(future|past|later)\b",
     ),
     (
-        rf"\b(true|ones?|1)\b\W+(means?|is|=|for|marks?|where|says?|if)?{FILLER}(keep|kept|visible|allow|attend|see|open|past)",
+        rf"\b({YES})\b\W+(means?|is|=|for|marks?|where|says?|if)?{FILLER}(keep|kept|visible|allow|attend|see|look|open|past)",
         rf"\b(false|zeros?|0)\b\W+(means?|is|=|for|marks?|where)?{FILLER}(block|mask|hid|future)",
     ),
     ("inverted_polarity",),
@@ -265,8 +267,21 @@ KATA.term(
     (
         rf"\b(assume|return|make|shape is)\b{WITH}\((1|b), ?(1, ?|h, ?)?t, ?t\)",
         rf"\b(assume|return|make|add|include)\b{WITH}\b(batch|head)s? (and heads? )?(axis|axes|dim)",
+        UNLESS + r"\bmasks? (per|for (each|every)) (batch|head)",
     ),
     ("extra_axes",),
+)
+KATA.fact(
+    "rows and columns",
+    "Is a row a query or a key?",
+    "A row for every query, a column for every key.",
+    (r"\brows?\b.*\b(quer|key)", r"\bcolumns?\b.*\b(quer|key)", r"\b(quer|key)\w*\b.*\b(rows?|columns?)\b"),
+)
+KATA.fact(
+    "type of the length",
+    "May length be an integer of NumPy's?",
+    "A plain int in the core. As a follow-up, an integer of NumPy's is a length too.",
+    (r"\b(numpy|np)\b.*\bint\w*", r"\bint(eger)?\b.*\b(numpy|np)\b", r"\blength\b.*\bint"),
 )
 KATA.term(
     "lengths that make no sense",
@@ -274,9 +289,9 @@ KATA.term(
     "The core first. As a follow-up, a length below 1 or one that is no integer raises ValueError.",
     (
         r"\blength\b[^.]*\b(0|zero|negative|less|below|2\.5|float|string)\b",
-        r"\b(zero|negative|empty|fraction\w*|non-?integer)\b",
+        r"\b(t|n|len\w*) ?(=+|is|of) ?(0|zero|-\d)|\b(zero|negative|empty|fraction\w*|non-?integer)\b",
         r"\b(rais\w+|errors?|exceptions?|valueerror|validat\w*|guards?|invalid|bad)\b",
-        r"\b(positive|at least (1|one)|edge cases?)\b",
+        r"\b(positive|at least (1|one)|edge cases?)\b|\b(float|2\.5)\b.*\blength|\blength\b.*\b(float|2\.5)\b",
     ),
     (r"\b(0|zero)\b[^.;]*\b(gives?|returns?)\b[^.;]*\bempty", r"\bround(ed|s)?\b"),
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, families
-from harness.families import OVER_QUERIES, UNLESS
+from harness.families import OVER_QUERIES, UNLESS, facts
 from harness.kata import Kata
 from harness.model import Submission
 from harness.moves import moves, stays
@@ -258,6 +258,7 @@ form = ("return x + projected", "return normed + projected")
 name("residual_from_norm", says, form, look="which x is added: an x that was overwritten by its norm?")
 families.attention(KATA, (OVER_QUERIES, NAN), (OVER_QUERIES, (HIDE, FILLED)), (OVER_QUERIES, (HIDE, ADDED)))
 families.heads(KATA)
+facts.source(KATA)
 families.layer_norm(KATA)
 
 KATA.hint(
@@ -281,8 +282,13 @@ KATA.term(
 KATA.term(
     "what True means",
     "Does True in memory_padding mark the padding, or the positions to keep?",
-    "True is padding: blocked for every query of that batch row. None means that nothing is padded.",
-    (r"\btrue\b|\bfalse\b", r"\bpolarity|\bmeans?\b", r"\b(keep|kept|visible)\b", r"\b(memory_)?pad(ding|ded)?\b"),
+    "True is padding: blocked for every head and query of that batch row. None means that nothing is padded.",
+    (
+        r"\btrue\b|\bfalse\b",
+        r"\bpolarity|\bmeans?\b|\bheads\b.*\b(mask|pad)",
+        r"\b(keep|kept|visible)\b",
+        r"\b(memory_)?pad",
+    ),
     (
         r"\btrue\W+(means?|is|=|marks?|for)\W*(the |to )*(keep|kept|visible|allow|attend|see|real|valid)",
         r"\bfalse\W+(means?|is|=|marks?|for)\W*(the |to )*(pad|block|mask|hid|ignore)|\b0\W+(means?|is|=)\W*pad",
@@ -303,7 +309,7 @@ KATA.term(
     "residual",
     "Is the residual part of this function, or does the caller add x?",
     "Part of it: return x, as it came in, plus the projected attention. The next sublayer takes it from there.",
-    (r"\bresidual", r"\bskip\b", r"\badd(s|ed|ing)?\b.*\bx\b", r"\b(caller|outside)\b"),
+    (r"\bresidual|\bskip\b", r"\badd(s|ed|ing)?\b.*\bx\b|\bx ?\+", r"\b(caller|outside)\b|\bonly the attention"),
     (r"\b(no|without) (a |the )?(residual|skip)|\bcaller adds\b|\bresidual\b.*\b(outside|elsewhere|later|caller)",),
 )
 KATA.term(

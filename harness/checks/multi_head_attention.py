@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, families
-from harness.families import UNLESS, masks
+from harness.families import UNLESS, facts, masks
 from harness.kata import Kata
 from harness.model import Submission
 from harness.moves import moves, stays
@@ -261,14 +261,27 @@ KATA.term(
     "features of a head",
     "Which features belong to head h: a block of neighbours, or every H-th one?",
     "A block: h*dh to (h+1)*dh.",
-    (r"\b(block|contiguous|neighbours?|consecutive)\b", r"\binterleav", r"\bfeatures\b", r"\bh\*dh\b"),
+    facts.OF_A_HEAD,
     (UNLESS + r"\b(interleaved|every h-th|strided)\b",),
+)
+KATA.fact(
+    "shape of the mask",
+    "What shape does the mask have?",
+    "Anything that broadcasts to (B, H, T, T), such as (T, T) or (B, 1, 1, T).",
+    (r"\bmask\w*\b.*\b(shape|dim\w*|axes)|\b(shape|dim\w*|axes)\b.*\bmask", r"\bbroadcast", r"\b(t, ?t|1, ?1, ?t)\b"),
+)
+KATA.fact("no mask", "May blocked be None?", "Yes: None blocks nothing.", (r"\bnone\b", r"\boptional\b|\bdefault\b"))
+KATA.fact(
+    "queries with everything blocked",
+    "Can a query have every key blocked?",
+    "No, that does not occur: each query has something to see.",
+    (r"\b(all|every\w*|whol|entire|fully|complete)\w*\b.*\b(mask|block|padd)", r"\bnans?\b", r"\bnothing\b"),
 )
 KATA.term(
     "biases",
     "Do the four projections have biases?",
     "No biases: the four matrices are all the weights that there are.",
-    (r"\bbias(es)?\b", r"\bintercept\b", r"\blinear\b.*\bbias"),
+    (r"\bbias(es)?\b", r"\bintercept\b", r"\blinear\b.*\bbias|\bbias\w*\b.*\b(linear|proj)"),
     (UNLESS + r"\b(with|have|has|add|plus|include) (a |the )?bias",),
 )
 KATA.question(

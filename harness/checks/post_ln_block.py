@@ -262,7 +262,7 @@ KATA.term(
     (
         r"\bpre-?\W?(ln|norm)",
         r"\bpost-?\W?(ln|norm)",
-        r"\bnorm.*\b(before|after|first|last|where)\b|\bwhere\b.*\bnorm",
+        r"\bnorm.*\b(before|after|first|last|where)\b|\b(final|last|one|two) (layer.?)?(norm|ln)|\bwhere\b.*\bnorm",
         r"\bresidual|\bskip\b",
     ),
     (UNLESS + r"(\bpre-?\W?(ln|norm)|\bnorm\w*\b[^.;]*\bbefore (the|each|every) (sub|branch|attention))",),
@@ -280,7 +280,11 @@ KATA.term(
     "biases",
     "Do the projections or the feed-forward have biases?",
     "The feed-forward has two, c1 and c2. The four projections of the attention have none.",
-    (r"\bbiases\b", r"\b(projections?|feed-?forward|ffn|linear|dense)\b.*\bbias", r"\bintercept|\bc[12]\b"),
+    (
+        r"\bbiases\b",
+        r"\b(projections?|feed-?forward|ffn|linear|dense)\b.*\bbias|\bbias\w*\b.*\b(proj|linear|feed|ffn|dense)",
+        r"\bintercept|\bc[12]\b",
+    ),
     (r"\bno bias(es)? (in|for) the (feed-?forward|ffn)\b|" + UNLESS + r"\bprojections have (a )?bias",),
 )
 KATA.term(

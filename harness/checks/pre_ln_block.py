@@ -222,7 +222,7 @@ KATA.term(
     (
         r"\bpre-?\W?(ln|norm)",
         r"\bpost-?\W?(ln|norm)",
-        r"\bnorm.*\b(before|after|first|last|where)\b",
+        r"\bnorm.*\b(before|after|first|last|where)\b|\b(final|last|one|two) (layer.?)?(norm|ln)",
         r"\bresidual|\bskip\b",
     ),
     (UNLESS + r"(\bpost-?\W?(ln|norm)|\bnorm\w*\b[^.;]*\bafter (the|each|every) (residual|sum|add|sub|attention))",),
@@ -244,7 +244,11 @@ KATA.term(
     "biases",
     "Do the projections or the feed-forward have biases?",
     "No biases: the six matrices in params are all the weights that there are.",
-    (r"\bbias(es)?\b", r"\b(projections?|feed-?forward|ffn|linear|dense)\b.*\bbias", r"\bintercept|\b[bc][12]\b"),
+    (
+        r"\bbias(es)?\b",
+        r"\b(projections?|feed-?forward|ffn|linear|dense)\b.*\bbias|\bbias\w*\b.*\b(proj|linear|feed|ffn|dense)",
+        r"\bintercept|\b[bc][12]\b",
+    ),
     (UNLESS + r"\b(with|have|has|add|plus|include) (a |the )?bias",),
 )
 KATA.term(

@@ -318,6 +318,7 @@ KATA.term(
     (UNLESS + r"\b(modify|overwrite|write into)\b.*\b(x|input)\b", r"\bin[- ]place is fine"),
 )
 
+KATA.fact("merge", "How does merge know H?", "From the shape of its input.", (r"\bmerge\w*\b.*\bknow",))
 KATA.question(
     "Why transpose after the reshape? Why not reshape straight to (B, H, T, dh)?",
     "A matrix product works on the last two axes and treats those before them as batch, so each head needs its (T, "

@@ -320,6 +320,7 @@ KATA.term(
     (r"\b(only|always|just)\b.*\b(last axis|2-?d|rows|matri)", r"\bignore\b.*\baxis\b"),
 )
 
+KATA.fact("size", "Can the scores be large?", "Yes, up to 1e5 either way.", (r"\b(large|huge|big|overflow\w*)\b",))
 KATA.question(
     "Why subtract the maximum, and why does the result not change?",
     "exp overflows above 709 in float64, above 88 in float32, and inf / inf is NaN. Subtracting c from every score of "

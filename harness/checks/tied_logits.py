@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, families, grids
-from harness.families import UNLESS
+from harness.families import UNLESS, facts
 from harness.kata import Kata
 from harness.model import Answer, Call, Submission, Wrong
 from harness.moves import moves
@@ -161,6 +161,7 @@ name("embeddings_concatenated", says, *forms, look=families.ONE_ROW)
 families.untied(KATA, "0", "")
 families.last_position(KATA)
 families.layer_norm(KATA)
+facts.norm(KATA)
 
 KATA.hint(
     "Both functions use the same table. One goes from a token to its row; what would go from a row back to a score "
@@ -234,6 +235,12 @@ KATA.term(
     (r"\bscal(e|es|ed|ing)\b", r"\bsqrt\b|\b(square )?root\b|\bd_model\b", r"\bfactor\b|\bmultipl\w*\b|\bdivid\w*"),
     (UNLESS + r"(\bscal(e|es|ed|ing)\b|\b(multipl|divid)\w*\b.*\b(sqrt|root))",),
     ("token_rows_scaled", "logits_over_sqrt_d"),
+)
+KATA.fact(
+    "more tokens than positions",
+    "What if T exceeds max_length?",
+    "The core first: there it does not. As a follow-up, it raises ValueError.",
+    (r"\bmax_?length\b", r"\b(exceed|longer|too long|more (tokens|positions))", r"\bt ?> ?"),
 )
 KATA.term(
     "ids out of range",

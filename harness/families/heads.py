@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.families import facts
 from harness.families.words import UNLESS
 from harness.kata import Form, Kata
 
@@ -21,6 +22,7 @@ def heads(kata: Kata) -> None:
     hint = "Merging undoes splitting: follow one token's numbered features through both. Do they come home?"
     look = "the axes must be (B, T, H, dh) before the reshape"
     kata.mistake("merge_without_transpose", says, form, look=look, hint=hint)
+    facts.heads(kata)
 
 
 def attention(kata: Kata, *also_over_queries: Form, feed_forward: bool = False, weight: str = 'params["w{}"]') -> None:
@@ -30,6 +32,8 @@ def attention(kata: Kata, *also_over_queries: Form, feed_forward: bool = False, 
     """
     scores(kata, *also_over_queries)
     _projections(kata, "12" if feed_forward else "", weight)
+    if feed_forward:
+        facts.block(kata)
 
 
 def scores(kata: Kata, *also_over_queries: Form, width: str = "x.shape[-1]") -> None:
@@ -52,6 +56,7 @@ def scores(kata: Kata, *also_over_queries: Form, width: str = "x.shape[-1]") -> 
     says = "a float64 scalar or mask, such as np.sqrt of an int, makes float64 of float32 activations"
     look = "the scale and the fill of the scores"
     name("float32_lost", says, ("dh**0.5", "np.sqrt(dh)"), look=look, level="follow-up")
+    facts.softmax(kata)
     kata.question(
         "Why are the scores scaled by 1/sqrt(dh)?",
         "A score is a sum of dh products. If queries and keys have independent entries of mean 0 and variance 1, its "
@@ -83,10 +88,11 @@ def _projections(kata: Kata, others: str, weight: str) -> None:
         "layout of the weights",
         "Are the weights applied as x @ w, or stored transposed as in torch's Linear?",
         "As x @ w: the first axis of a weight meets the features of x.",
-        (r"\bx ?@ ?w", r"\btranspos", r"\b(weight|matri).*\b(layout|shape|left|right|stored|multipl)", r"\blinear\b"),
+        (r"\bx ?@ ?w", r"\btranspos", r"\b(weight|matri).*\b(layout|shape|left|right|stored|multipl)", r"\btorch\b"),
         (UNLESS + r"(w\w?\.t\b|\bweights?\b[^.;]*\btransposed|\blike (torch|nn|linear)\b|\bw ?@ ?x\b)",),
         ("weights_transposed",),
     )
+    facts.projections(kata)
 
 
 def causal(kata: Kata) -> None:

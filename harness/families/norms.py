@@ -68,7 +68,12 @@ def _norm_term(kata: Kata, epsilon: str, affine: bool) -> None:
         "inside the layer norm",
         "Does the layer norm have a gain and a bias, and which epsilon does it use?",
         f"{gain}: subtract the mean, divide by the root of the biased variance plus {epsilon}.",
-        (r"\b(affine|gain|gamma|beta|learn\w*)\b", r"\beps(ilon)?\b", r"\brms", r"\bddof|biased\b|\bvariance"),
+        (
+            r"\b(affine|gain|gamma|beta|learn\w*)\b|\bnorm\w*\b.*\bbias\b",
+            r"\beps(ilon)?\b",
+            r"\brms",
+            r"\bddof|biased\b|\bvariance",
+        ),
         (
             other,
             UNLESS + r"\b(rms ?norm|unbiased|ddof\W*1)\b",

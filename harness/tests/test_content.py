@@ -135,11 +135,22 @@ def test_every_convention_hangs_on_one_term(name: str) -> None:
 
 @EACH_KATA
 def test_a_term_is_recognised_by_its_own_question_and_agrees_with_itself(name: str) -> None:
-    terms = registry.kata(name).terms
+    kata = registry.kata(name)
+    terms = kata.terms
     for term in terms:
         assert clarify.find(terms, term.asks) is term
-        assert clarify.reply(terms, term.asks) == term.answer
+        assert clarify.heard(kata, term.asks) is term
         assert not [other.topic for other in terms if clarify.contradicts(other, term.answer)]
+
+
+@EACH_KATA
+def test_a_fact_is_recognised_by_its_own_question_and_contradicts_no_term(name: str) -> None:
+    kata = registry.kata(name)
+    assert len({fact.topic for fact in kata.facts}) == len(kata.facts)
+    for fact in kata.facts:
+        assert clarify.heard(kata, fact.asks) in (fact, *kata.terms)  # a term of the kata may say the same
+        assert 1 <= words(fact.answer) <= 40
+        assert not [term.topic for term in kata.terms if clarify.contradicts(term, fact.answer)]
 
 
 @EACH_KATA
@@ -168,6 +179,8 @@ WRONG = [
     ("causal_mask", "a token doesn't attend to itself"),
     ("causal_mask", "True where j >= i"),
     ("causal_mask", "I return an additive mask of 0 and -inf"),
+    ("causal_mask", "True where one may look"),
+    ("causal_mask", "I assume one mask per head"),
     ("stable_softmax", "A slice that is all -inf comes out uniform"),
     ("stable_softmax", "a wholly masked slice may give NaN"),
     ("stable_softmax", "I convert to float32"),
@@ -191,6 +204,8 @@ WRONG = [
 ]
 RIGHT = [
     ("causal_mask", "I assume True means blocked, and that the query may not see the key there."),
+    ("causal_mask", "False where one may look, True where one must not"),
+    ("causal_mask", "one mask for all heads"),
     ("causal_mask", "I return bool, not an additive mask"),
     ("causal_mask", "True = future = blocked, dtype bool, shape (T, T)"),
     ("causal_mask", "False means it may be seen"),

@@ -40,10 +40,10 @@ class Mock(Room):
     def ask(self, text: str) -> str:
         """A question to the interviewer."""
         kata, text = self._open(), clean(text)
-        terms = registry.kata(kata).terms
-        term = clarify.find(terms, text)
-        self.add("ask", kata=kata, text=text, topic=term.topic if term else "")
-        return clarify.reply(terms, text)
+        loaded = registry.kata(kata)
+        found = clarify.heard(loaded, text)
+        self.add("ask", kata=kata, text=text, topic=found.topic if found and found in loaded.terms else "")
+        return found.answer if found else clarify.YOURS
 
     def assume(self, text: str) -> str:
         """An assumption said aloud: noted, and compared with the contract in the debrief."""

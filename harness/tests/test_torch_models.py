@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from harness.tests.test_torch import Case, F, agree, drawn, solution, tensor
+from harness.tests.test_torch import (
+    EACH_SHAPE,
+    Case,
+    F,
+    agree,
+    block,
+    drawn,
+    layer_norm,
+    solution,
+    tensor,
+    torch,
+    weights,
+)
 
 BATCHES = [(1, 2, 2), (2, 5, 3), (3, 17, 50)]  # B, T, V
 EACH_BATCH = pytest.mark.parametrize("batch", BATCHES, ids=str)
@@ -22,3 +36,21 @@ def test_next_token_loss_is_cross_entropy_of_shifted_targets(batch: Case, pad_id
     targets = tensor(ids[:, 1:]).flatten()
     want = F.cross_entropy(tensor(logits[:, :-1]).flatten(0, 1), targets, ignore_index=pad_id)
     agree(np.array(solution("next_token_loss").next_token_loss(logits, ids, pad_id)), want)
+
+
+@pytest.mark.parametrize("layers", [0, 1, 3])
+@EACH_SHAPE
+def test_gpt_forward_against_fused_attention(shape: Case, layers: int) -> None:
+    B, T, _, d, H, f = shape
+    rng, V = drawn(*shape, layers), 13
+    E, P = rng.normal(size=(V, d)), rng.normal(size=(T + 2, d))
+    params: dict[str, Any] = {
+        "token_embedding": E,
+        "position_embedding": P,
+        "layers": [weights(rng, d, f) for _ in range(layers)],
+    }
+    ids = rng.integers(0, V, (B, T))
+    x = F.embedding(tensor(ids), tensor(E)) + F.embedding(torch.arange(T), tensor(P))
+    for layer in params["layers"]:
+        x = block(x, layer, H)
+    agree(solution("gpt_forward").gpt_forward(ids, params, H), F.linear(layer_norm(x), tensor(E)))

@@ -1,0 +1,30 @@
+import numpy as np
+
+
+def layer_norm(x):
+    mean = x.mean(-1, keepdims=True)
+    return (x - mean) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def attention(x, p, heads):
+    B, T, d = x.shape
+    dh = d // heads
+    q, k, v = ((x @ p[n]).reshape(B, T, heads, dh).transpose(0, 2, 1, 3) for n in ("wq", "wk", "wv"))
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(dh)
+    scores = np.where(np.tril(np.ones((T, T))) == 0, -1e9, scores)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    out = e / e.sum(-1, keepdims=True) @ v
+    return out.transpose(0, 2, 1, 3).reshape(B, T, d) @ p["wo"]
+
+
+def gpt_forward(ids, params, heads):
+    E = params["token_embedding"]
+    x = E[ids] + params["position_embedding"][: ids.shape[1]]
+    for p in params["layers"]:
+        x = x + attention(layer_norm(x), p, heads)
+        x = x + gelu(layer_norm(x) @ p["w1"]) @ p["w2"]
+    return layer_norm(x) @ E.T

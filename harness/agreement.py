@@ -136,7 +136,7 @@ def _text(call: Call) -> str:
     """A call in one line, with the shapes of its arrays."""
     shapes = [f"{'x'.join(map(str, a.shape))}" if isinstance(a, np.ndarray) else "" for a in call.args]
     words = [
-        f"{n} {s}" if s else "params" if isinstance(a, dict) else repr(a)
+        f"{n} {s}" if s else n if isinstance(a, dict | list) else repr(a)
         for n, s, a in zip(call.names, shapes, call.args, strict=False)
     ]
     return f"{call.function}({', '.join(words)})"

@@ -60,6 +60,6 @@ def _leak(ask: Function, args: Case, map_: Array, masked: bool) -> Wrong:
         return Wrong(f"{ask.name} gives another result when it is called again", "Is it left to chance?", call=call)
     expected = np.tri(len(map_), dtype=bool)
     i, j = (int(n) for n in np.argwhere(map_ != expected)[0])
-    says = f"row {i} of {ask.name}(x, params, 2) {'depends' if j > i else 'does not depend'} on row {j} of x"
+    says = f"row {i} of {ask.name} {'depends' if j > i else 'does not depend'} on row {j} of x"
     hint = "The mask hides the future. Does a norm or an unmasked softmax run over it?"
     return Wrong(says, grids.influence(map_, expected), *([hint] if masked and j > i else []), call=call)

@@ -1,8 +1,19 @@
 """Mistakes and terms that several katas share, since their solutions share the lines that these patches rewrite."""
 
-from harness.families.ends import ADDED, HEAD, NORM, ONE_ROW, TOKENS, embedding, head, last_position, untied
+from harness.families.ends import (
+    ADDED,
+    HEAD,
+    NORM,
+    ONE_ROW,
+    TOKENS,
+    embedding,
+    head,
+    last_position,
+    log_softmax,
+    untied,
+)
 from harness.families.heads import FILL, MASK, OVER_QUERIES, TRIANGLE, attention, causal, heads, scores, triangle
-from harness.families.layers import ERF, FIRST, GELU, MIDDLE, SECOND, gelu, sublayers
+from harness.families.layers import ERF, FIRST, GELU, MIDDLE, SECOND, gelu, relu, sublayers
 from harness.families.norms import AFFINE, MEAN, VARIANCE, layer_norm
 from harness.families.words import UNLESS
 
@@ -33,6 +44,8 @@ __all__ = [
     "heads",
     "last_position",
     "layer_norm",
+    "log_softmax",
+    "relu",
     "scores",
     "sublayers",
     "triangle",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.families.words import UNLESS
 from harness.kata import Kata
 
 NORM, HEAD = "normed = layer_norm(hidden)", "return normed @ token_embedding.T"
@@ -94,3 +95,37 @@ def last_position(kata: Kata) -> None:
     hint = "In training every position predicts its next token: how many predictions does a sequence of T give?"
     look = "an index on the hidden states, such as [:, -1]"
     kata.mistake("last_position_only", says, *forms, look=look, hint=hint)
+
+
+def log_softmax(kata: Kata) -> None:
+    """What goes wrong in a generator that should give the log of a softmax."""
+    name, line = kata.mistake, "return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))"
+    peak, total = "logits - logits.max(axis=-1, keepdims=True)", "np.exp(shifted).sum(axis=-1, keepdims=True)"
+    says = "the generator takes the log of a softmax: where a probability rounds to 0 that is -inf"
+    form = (line, f"return np.log(np.exp(shifted) / {total})")
+    hint = "Two logits lie 1e4 apart. What is the smaller probability in floating point, and its log?"
+    name("log_of_softmax", says, form, (form, (peak, "logits")), look="the log in the generator", hint=hint)
+    says = "the generator does not subtract the largest logit: its exponentials overflow"
+    name("no_max_subtracted", says, (peak, "logits"), look="what is exponentiated")
+    look = "the last line of the generator"
+    says = "the generator gives probabilities instead of their logarithms"
+    name("probabilities_returned", says, (line, f"return np.exp(shifted) / {total}"), look=look, kind="convention")
+    says = "the generator gives logits: the log-softmax is missing"
+    forms = [(line, "return logits"), (line, "return shifted")]
+    name("logits_returned", says, *forms, look=look, kind="convention")
+    says = "the log-softmax runs over the tokens instead of the vocabulary"
+    axes = tuple((s, s.replace("-1", "-2")) for s in (peak, line))
+    name("log_softmax_over_tokens", says, axes, look="the axis of the log-softmax")
+    says = "the log-softmax runs over everything at once: only all tokens together sum to 1"
+    axes = tuple((s, s.replace("-1", "None")) for s in (peak, line))
+    name("log_softmax_over_everything", says, axes, look="the axis of the log-softmax")
+    says = "the bias of the generator is missing"
+    name("generator_bias_missing", says, (" @ projection + bias", " @ projection"), look="the logits")
+    kata.term(
+        "what the generator returns",
+        "Does the generator return logits, probabilities or log-probabilities?",
+        "Log-probabilities: the log-softmax of the logits over the vocabulary.",
+        (r"\blog-?\W?(prob|soft)\w*", r"\blogits\b", r"\bprobabilit\w*", r"\bgenerator\b"),
+        (UNLESS + r"\b(returns?|gives?) (the )?(raw )?(logits|probabilit\w*)\b",),
+        ("probabilities_returned", "logits_returned"),
+    )

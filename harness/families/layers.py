@@ -62,3 +62,26 @@ def _residuals(kata: Kata) -> None:
         name(f"residual_missing_{which}", f"{words} is missing", bare[part], look=MIDDLE, hint=missing)
         says = f"{words} adds the normalised input instead of x itself"
         name(f"residual_normalised_{which}", says, normed[part], look=MIDDLE, hint=kept)
+
+
+def relu(kata: Kata) -> None:
+    """Another activation than ReLU, or a bias too few."""
+    name, first = kata.mistake, 'np.maximum(x @ params["w1"] + params["c1"], 0)'
+    z = "x @ params['w1'] + params['c1']"
+    look = "the two lines of the feed-forward"
+    name("relu_missing", "the feed-forward has no activation between its two layers", (first, z), look=look)
+    tanh = f"(lambda z: 0.5 * z * (1 + np.tanh((2 / np.pi) ** 0.5 * (z + 0.044715 * z**3))))({z})"
+    erf = f"(lambda z: 0.5 * z * (1 + np.vectorize(__import__('math').erf)(z / 2**0.5)))({z})"
+    says = "the activation is GELU instead of ReLU"
+    name("gelu", says, (first, tanh), (first, erf), look=look, kind="convention")
+    says = "a bias of the feed-forward is missing"
+    c1, c2 = (first, first.replace(' + params["c1"]', "")), (' + params["c2"]', "")
+    name("bias_missing", says, c1, c2, (c1, c2), look=look)
+    kata.term(
+        "activation and biases",
+        "Which activation does the feed-forward have, ReLU or GELU, and does it have biases?",
+        "ReLU, with the biases c1 and c2. The projections of attention have none.",
+        (r"\bgelu\b|\brelu\b", r"\bactivation\b|\bnon-?linear\w*", r"\bbias(es)?\b", r"\bc[12]\b"),
+        (UNLESS + r"\b(gelu|silu|swish|swiglu)\b", r"\b(no|without) bias"),
+        ("gelu",),
+    )

@@ -201,6 +201,10 @@ WRONG = [
     ("positions", "positions start from 1"),
     ("padding_mask", "1 for real tokens, 0 for padding"),
     ("padding_mask", "padded queries are blocked too"),
+    ("encoder_decoder", "the generator returns raw logits"),
+    ("encoder_decoder", "in memory_blocked, True means keep"),
+    ("encoder_decoder", "I use post-norm, as in the paper"),
+    ("encoder_decoder", "the feed-forward has a GELU"),
 ]
 RIGHT = [
     ("causal_mask", "I assume True means blocked, and that the query may not see the key there."),
@@ -224,6 +228,9 @@ RIGHT = [
     ("feed_forward", "no residual, tanh GELU, both biases"),
     ("positions", "sine and cosine interleaved, from position 0"),
     ("padding_mask", "I block padded keys, not queries"),
+    ("encoder_decoder", "pre-norm before each sublayer, ReLU, and a final norm after the stack"),
+    ("encoder_decoder", "the generator returns log-probabilities, not logits"),
+    ("encoder_decoder", "the memory comes normalised, and I don't normalise the memory again"),
 ]
 
 

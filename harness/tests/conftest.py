@@ -46,5 +46,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which tests a missing package left out: a skip alone is easily overlooked."""
     for report in terminalreporter.getreports("skipped"):
         file = report.nodeid.rpartition("/")[2]
-        if line := LEFT_OUT.get("test_torch.py" if file.startswith("test_torch") else file):
+        if line := LEFT_OUT.get("test_torch.py" if file.startswith(("test_torch", "test_designs")) else file):
             terminalreporter.write_line(line)

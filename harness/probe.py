@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
 import numpy as np
 
@@ -47,3 +48,16 @@ def hidden(rng: Rng, *shape: int) -> Array:
     np.put_along_axis(blocked, first, shape[-1] > 2, axis=-1)
     np.put_along_axis(blocked, (first + 1) % shape[-1], False, axis=-1)
     return blocked
+
+
+def block(rng: Rng, d: int, f: int) -> dict[str, Array]:
+    """Weights of a pre-LN block under which neither the softmax nor the GELU is saturated."""
+    square = {name: weights(rng, d, d) for name in ("wq", "wk", "wv", "wo")}
+    return square | {"w1": weights(rng, d, f), "w2": weights(rng, f, d)}
+
+
+def gpt(rng: Rng, V: int, d: int, f: int, layers: int, max_length: int) -> dict[str, Any]:
+    """A model whose embedding rows differ in length and whose layers differ from each other."""
+    tables = {"token_embedding": normal(rng, V, d) * rng.uniform(0.5, 2, (V, 1))}
+    tables["position_embedding"] = normal(rng, max_length, d)
+    return tables | {"layers": [block(rng, d, f) for _ in range(layers)]}

@@ -11,7 +11,7 @@ from harness.families import UNLESS
 from harness.kata import Kata
 from harness.model import Submission, Wrong
 from harness.moves import moved, stays
-from harness.probe import Rng, normal, weights, whole
+from harness.probe import Rng, block, gpt, normal, weights, whole
 from harness.wire import Array
 
 KATA = Kata(track=2, minutes=30, functions=("gpt_forward",))
@@ -20,32 +20,20 @@ Params = dict[str, Any]
 Case = tuple[Array, Params, int]
 
 
-def layer(rng: Rng, d: int, f: int) -> dict[str, Array]:
-    """Weights of one block under which neither the softmax nor the GELU is saturated."""
-    return {name: weights(rng, d, d) for name in SQUARE} | {"w1": weights(rng, d, f), "w2": weights(rng, f, d)}
-
-
-def model(rng: Rng, V: int, d: int, f: int, layers: int, max_length: int) -> Params:
-    """A model whose embedding rows differ in length and whose layers differ from each other."""
-    tables = {"token_embedding": normal(rng, V, d) * rng.uniform(0.5, 2, (V, 1))}
-    tables["position_embedding"] = normal(rng, max_length, d)
-    return tables | {"layers": [layer(rng, d, f) for _ in range(layers)]}
-
-
 def case(rng: Rng, B: int, T: int, V: int, d: int, f: int, heads: int, layers: int = 2, spare: int = 2) -> Case:
     """Ids that repeat and include 0 and V - 1, and room for more positions than are used."""
     ids = rng.integers(0, V, (B, T))
     ids[0, 0], ids[-1, -1] = V - 1, 0
-    return ids, model(rng, V, d, f, layers, T + spare), heads
+    return ids, gpt(rng, V, d, f, layers, T + spare), heads
 
 
 def small_case() -> Case:
     """Three tokens and one block, in whole numbers."""
     rng = np.random.default_rng(190)
-    block = {name: whole(rng, 4, 4, top=1) for name in SQUARE}
-    block |= {"w1": whole(rng, 4, 3, top=1), "w2": whole(rng, 3, 4, top=1)}
+    layer = {name: whole(rng, 4, 4, top=1) for name in SQUARE}
+    layer |= {"w1": whole(rng, 4, 3, top=1), "w2": whole(rng, 3, 4, top=1)}
     tables = {"token_embedding": whole(rng, 5, 4), "position_embedding": whole(rng, 4, 4)}
-    return np.array([[4, 0, 2]]), tables | {"layers": [block]}, 2
+    return np.array([[4, 0, 2]]), tables | {"layers": [layer]}, 2
 
 
 @KATA.core
@@ -142,7 +130,7 @@ def weights_used(submission: Submission, reference: Any, rng: Rng) -> None:
     each = [
         (
             f"{name} of block {n}",
-            [one | {name: layer(rng, 8, 5)[name]} if n == m else one for m, one in enumerate(both)],
+            [one | {name: block(rng, 8, 5)[name]} if n == m else one for m, one in enumerate(both)],
         )
         for n, both in enumerate([(first, second)] * 2)
         for name in (*SQUARE, "w1", "w2")

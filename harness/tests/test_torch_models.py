@@ -54,3 +54,21 @@ def test_gpt_forward_against_fused_attention(shape: Case, layers: int) -> None:
     for layer in params["layers"]:
         x = block(x, layer, H)
     agree(solution("gpt_forward").gpt_forward(ids, params, H), F.linear(layer_norm(x), tensor(E)))
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+@EACH_SHAPE
+def test_decode_steps_against_fused_attention_over_the_whole_sequence(shape: Case, layers: int) -> None:
+    B, T, _, d, H, f = shape
+    rng, V = drawn(*shape, layers, 1), 13
+    E, P = rng.normal(size=(V, d)), rng.normal(size=(T, d))
+    params: dict[str, Any] = {"token_embedding": E, "position_embedding": P}
+    params["layers"] = [weights(rng, d, f) for _ in range(layers)]
+    ids, cache = rng.integers(0, V, (B, T)), None
+    x = F.embedding(tensor(ids), tensor(E)) + tensor(P)
+    for layer in params["layers"]:
+        x = block(x, layer, H)
+    want = F.linear(layer_norm(x), tensor(E))
+    for n in range(T):
+        logits, cache = solution("kv_cache").decode_step(ids[:, n], cache, params, H)
+        agree(logits, want[:, n])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 def derive(solution: str, functions: Sequence[str]) -> str:
     """The stub of a solution: its docstring and imports, and the functions' signatures with nothing inside."""
     tree, lines = ast.parse(solution), solution.splitlines()
-    parts = []
+    parts, end = [], 0
     for node in tree.body:
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
         if isinstance(node, ast.FunctionDef):
@@ -18,7 +18,8 @@ def derive(solution: str, functions: Sequence[str]) -> str:
                 head = "\n".join(lines[node.lineno - 1 : node.body[0].lineno - 1])
                 parts.append(f"\n\n{head}\n    raise NotImplementedError")
         elif isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
-            parts.append(f"\n{text}" if parts and not parts[-1].startswith(("\nimport", "\nfrom")) else text)
+            parts.append(f"\n{text}" if parts and node.lineno > end + 1 else text)
+        end = node.end_lineno or end
     return "\n".join(parts) + "\n"
 
 

@@ -48,6 +48,7 @@ Contract
 """
 
 from typing import Any
+
 import numpy as np
 
 

@@ -49,7 +49,7 @@ def test_planted_mistakes_are_listed_with_what_was_found_and_when(project: Proje
 
 def test_it_opens_with_a_symptom_before_the_code_is_handed_over(project: Project) -> None:
     commands: list[tuple[str, list[Any]]] = []
-    for number in range(8):
+    for number in range(5):
         commands += [(f"debug pre_ln_block --seed {number}", []), ("mock stop", [])]
     told = play(project, *commands)[::2]
     seed = next(number for number, said in enumerate(told) if "Training loss falls" in said.out)
@@ -80,7 +80,7 @@ def test_a_debugging_interview_changes_no_stub_and_keeps_no_attempt(project: Pro
 
 
 def test_the_code_handed_over_is_readable_python(project: Project) -> None:
-    for name in outline.names():
+    for name in ("split_heads", "tied_logits"):
         play(project, (f"debug {name} --seed 3", ["x", "y", "quit"]))
         [path] = (project.folder / "mock").glob(f"*/{name}.py")
         tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -40,8 +40,8 @@ def test_a_catalogue_reads_well(name: str) -> None:
             compile(registry.solution(name).patched(form), mistake.name, "exec")
 
 
-def test_causal_katas_have_a_direction_check_of_their_own_before_all_others() -> None:
-    reversible = [n for n in outline.names() if "reversed_mask" in {m.name for m in registry.kata(n).mistakes}]
-    assert {"causal_mask", "pre_ln_block"} <= set(reversible)
-    for name in reversible:
+def test_the_direction_check_of_a_causal_layer_comes_before_all_others() -> None:
+    for name in ("causal_mask", "pre_ln_block", "post_ln_block"):
         assert outline.outline(name).checks[0].name == "direction"
+    for name in outline.names():
+        assert "direction" not in {check.name for check in outline.outline(name).checks[1:]}

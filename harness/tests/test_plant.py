@@ -20,7 +20,7 @@ from harness.plant import Pick, left, picks, planted
 from harness.tests.conftest import Grade
 from harness.wire import Carried
 
-SEEDS = range(6)
+SEEDS = range(3)
 TELLING = re.compile(
     r"future|normed|projected|blocked|masked|\bif (True|False)\b|\bpass\b|__import__|#"
     r"|[+-] 0\b(?!\.)|(?<![.\w])0 \*(?!\*)"

@@ -104,7 +104,7 @@ def test_check_says_what_pytest_says(project: Project) -> None:
     project.solve("causal_mask", *REVERSED)
     project.solve("stable_softmax")
     shown = kata(project, "check", status=1)
-    assert "katas/causal_mask.py: NOT STARTED as causal_mask" in shown
+    assert "katas/causal_mask.py: FAIL as causal_mask" in shown
     assert "reversed_mask: the mask direction is reversed" in shown
     assert "STRONG as stable_softmax" in shown
     assert "split_heads" not in shown

@@ -153,9 +153,9 @@ def _give(functions: Any, call: Call, args: tuple[Any, ...], watch: bool = False
 
 
 def _passed(functions: Any, arg: Any) -> Any:
-    """An argument; what an earlier call gave, as these functions themselves give it."""
+    """An argument; what an earlier call gave, as these functions themselves give it. Drawing moves a generator on."""
     if not isinstance(arg, wire.Carried):
-        return arg
+        return copy.deepcopy(arg) if isinstance(arg, np.random.Generator) else arg
     return copied(give(functions, arg.call, frozen(arg.call.args)).value[arg.part])
 
 

@@ -21,3 +21,14 @@ def next_token_loss(logits: Batch, ids: Sequence[Sequence[int]], pad_id: int) ->
                 top = max(before)
                 costs.append(top + math.log(math.fsum(math.exp(s - top) for s in before)) - before[token])
     return math.fsum(costs) / len(costs)
+
+
+def shares(scores: Sequence[float], temperature: float, top_k: int | None, top_p: float | None) -> dict[int, float]:
+    """Which tokens may be drawn after one row of scores, and how often."""
+    best = sorted(range(len(scores)), key=lambda token: -scores[token])
+    powers = {token: math.exp((scores[token] - scores[best[0]]) / temperature) for token in best[:top_k]}
+    kept: dict[int, float] = {}
+    for token, power in powers.items():
+        if top_p is None or math.fsum(kept.values()) < top_p * math.fsum(powers.values()):
+            kept[token] = power
+    return {token: power / math.fsum(kept.values()) for token, power in kept.items()}

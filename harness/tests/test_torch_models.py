@@ -72,3 +72,19 @@ def test_decode_steps_against_fused_attention_over_the_whole_sequence(shape: Cas
     for n in range(T):
         logits, cache = solution("kv_cache").decode_step(ids[:, n], cache, params, H)
         agree(logits, want[:, n])
+
+
+@pytest.mark.parametrize(("top_k", "top_p"), [(None, None), (3, None), (None, 0.7), (4, 0.6)])
+def test_the_tokens_that_may_be_drawn_are_those_of_a_sorted_softmax(top_k: int | None, top_p: float | None) -> None:
+    scores, rows = drawn(5).normal(0, 2, 8), 20_000
+    z = tensor(scores) / 1.3
+    if top_k:
+        z = z.masked_fill(z < torch.topk(z, top_k).values[-1], -torch.inf)
+    if top_p:
+        ranked, order = torch.softmax(z, 0).sort(descending=True)
+        z[order[ranked.cumsum(0) - ranked >= top_p]] = -torch.inf
+    want = torch.softmax(z, 0).numpy()
+    got = solution("sampling").next_token(np.tile(scores, (rows, 1)), 1.3, top_k, top_p, np.random.default_rng(1))
+    found = np.bincount(got, minlength=8) / rows
+    assert ((found > 0) <= (want > 0)).all()
+    assert np.abs(found - want).max() < 0.03

@@ -54,6 +54,7 @@ def compare(
     file: str = "",
     tokens: Sequence[str] = (),
     head: int | None = None,
+    layer: int | None = None,
 ) -> tuple[dict[str, Any], Report]:
     """Everything that differs between a file and the solution, and the grading behind it."""
     try:
@@ -72,7 +73,7 @@ def compare(
             document["departure"] = stages.departure(name, pair.yours)
             steps = [(c.function, stages.table(name, pair.yours, c)) for c in course.calls(name)]
             document["shapes"] = [{"function": function, "steps": table} for function, table in steps]
-            document["pictures"] = list(gallery.gallery(name, pair.yours, tokens, head))
+            document["pictures"] = list(gallery.gallery(name, pair.yours, tokens, head, layer))
     if document["state"] in ("compared", "ended"):
         document["code"] = _code(name, grading.source)
     return document, report

@@ -16,16 +16,19 @@ from harness.wire import Array
 
 
 class NoSuch(Exception):
-    """A head that there is not; the text says which there are."""
+    """A head or a layer that there is not; the text says which there are."""
 
 
 TOKENS = 4  # as many as there are without --tokens
 SEED = 4
 
 
-def gallery(name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None) -> list[Picture]:
-    """The pictures of a loaded submission, on inputs as long as the tokens; NoSuch for a head that there is not."""
-    found = [*masks(name, session, tokens), *weights(name, session, tokens, head), *influences(name, session, tokens)]
+def gallery(
+    name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None, layer: int | None = None
+) -> list[Picture]:
+    """The pictures of a loaded submission, on inputs as long as the tokens; NoSuch for a head or layer there is not."""
+    drawn = weights(name, session, tokens, head, layer)
+    found = [*masks(name, session, tokens), *drawn, *influences(name, session, tokens)]
     session.drain()
     return found
 
@@ -55,22 +58,32 @@ def _boolean(kind: Any, title: str, got: Any, want: Array, tokens: Sequence[str]
     return picture(kind, title, None if yours is None else yours[first], want[first], tokens, note=note)
 
 
-def weights(name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None) -> Iterator[Picture]:
-    """The attention weights of each head, or of one, as the variables of the person's file held them in one call."""
-    call = example(name, len(tokens) or TOKENS)
-    yours, want = stages.attention(name, session, call) if call else (None, None)
+def weights(
+    name: str, session: Session, tokens: Sequence[str] = (), head: int | None = None, layer: int | None = None
+) -> Iterator[Picture]:
+    """The attention weights of each head, or of one, as the variables of the person's file held them in one call.
+
+    Where there are several layers, those of the first, or of the one that is asked for.
+    """
+    call = example(name, len(tokens))
+    count = stages.layers(name, call) if call else 0
+    if layer is not None and not (count > 1 and 0 <= layer < count):
+        have = f"{count} layers, 0 to {count - 1}" if count > 1 else "no layers to choose from"
+        raise NoSuch(f"there is no layer {layer}: the pictures of {name} have {have}")
+    yours, want = stages.attention(name, session, call, layer or 0) if call else (None, None)
     if call is None or want is None:
         return
+    which = f"layer {layer or 0}, " if count > 1 else ""
     if head is not None and not 0 <= head < want.shape[1]:
         raise NoSuch(f"there is no head {head}: {name} is shown with {want.shape[1]} heads, 0 to {want.shape[1] - 1}")
     yours = _divided(yours, [t.value for t in stages.trace(session, call)]) if yours is not None else None
     note = "" if yours is not None else "no variable of yours held the weights, so only what they should be is drawn"
     sequences = sum(isinstance(arg, np.ndarray) and arg.ndim == 3 for arg in call.args)
-    columns = tokens if sequences == 1 else ()
+    columns = tokens if sequences <= 1 else ()
     for h in range(want.shape[1]) if head is None else [head]:
         mine = None if yours is None else yours[0, h]
         names = columns or [str(n) for n in range(want.shape[-1])]
-        yield picture("weights", f"attention weights of head {h}", mine, want[0, h], tokens, names, note=note)
+        yield picture("weights", f"attention weights of {which}head {h}", mine, want[0, h], tokens, names, note=note)
 
 
 def _divided(weights: Array, held: Sequence[Array]) -> Array:
@@ -83,7 +96,7 @@ def _divided(weights: Array, held: Sequence[Array]) -> Array:
 
 def influences(name: str, session: Session, tokens: Sequence[str] = ()) -> Iterator[Picture]:
     """What rows of an attention kata's result move when one row of an input is replaced, an input each."""
-    call = example(name, len(tokens) or TOKENS)
+    call = example(name, len(tokens))
     if call is None:
         return
     reference = recorder.Recorder(name)
@@ -108,8 +121,10 @@ def _moved(source: Any, call: Call, right: Any, number: int) -> Array | str:
         return f"not drawn: {wrong.says}"
 
 
-def example(name: str, length: int) -> Call | None:
+def example(name: str, length: int = 0) -> Call | None:
     """An ordinary call of an attention kata with B = 1 and T = `length`; None for a kata without attention.
+
+    Without a length T is 4, or 3 where a table of positions is no longer.
 
     A call is taken that has several heads and leaves nothing out, such as a padding, unless its mask is of another T.
     """
@@ -117,19 +132,37 @@ def example(name: str, length: int) -> Call | None:
         "(B, H, T, " in shape and shape.endswith(("T)", "S)")) for shape in registry.kata(name).shapes.values()
     )
     calls = [call for call in recorder.few(name) if attends and _several_heads(call)]
-    for call in sorted(calls, key=lambda call: -sum(arg is not None for arg in call.args)):
+    for call in sorted(calls, key=lambda call: (-sum(arg is not None for arg in call.args), -_count(call.args))):
         args = [arg[:1] if isinstance(arg, np.ndarray) and arg.ndim > 1 else arg for arg in call.args]
-        args[0] = probe.normal(probe.generator(SEED, name), 1, length, args[0].shape[-1])
-        with suppress(ValueError):
-            recorder.called(registry.solution(name).reference(), Call(call.function, tuple(args), call.names))
-            return Call(call.function, tuple(args), call.names)
+        for tokens in [length] if length else [TOKENS, TOKENS - 1]:
+            drawn = _sequence(args[0], tokens, probe.generator(SEED, name))
+            with suppress(ValueError):
+                found = Call(call.function, (drawn, *args[1:]), call.names)
+                recorder.called(registry.solution(name).reference(), found)
+                return found
     return None
+
+
+def _count(value: Any) -> int:
+    """How many arrays a value holds: a model of several layers holds more than one without any."""
+    if isinstance(value, np.ndarray):
+        return 1
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return sum(map(_count, inside))
+
+
+def _sequence(like: Array, length: int, rng: probe.Rng) -> Array:
+    """One drawn sequence of that length: of vectors, or of ids."""
+    if like.dtype.kind in "iu":
+        return rng.integers(0, int(like.max()) + 1, (1, length))
+    return probe.normal(rng, 1, length, like.shape[-1])
 
 
 def _several_heads(call: Call) -> bool:
     x = call.args[0] if call.args else None
     heads = [arg for arg in call.args if type(arg) is int]
-    return isinstance(x, np.ndarray) and x.ndim == 3 and bool(heads) and min(heads) > 1
+    sequence = isinstance(x, np.ndarray) and x.ndim == (2 if x.dtype.kind in "iu" else 3)
+    return sequence and bool(heads) and min(heads) > 1
 
 
 def _value(session: Session, call: Call) -> Any:

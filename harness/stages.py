@@ -61,6 +61,16 @@ def table(name: str, session: Session, call: Call | None = None) -> list[dict[st
     ]
 
 
+def layers(name: str, call: Call) -> int:
+    """How many attentions the solution computes in one call."""
+    return len(_weights(course(name, call)))
+
+
+def _weights(way: Course) -> list[Stage]:
+    named = [s for s in way.stages if s.known == "weights" and s.name != "output"]
+    return [s for s in named if likeness.looks_like(s.value, s.value)]
+
+
 @np.errstate(all="ignore")
 def attention(
     name: str, session: Session, call: Call | None = None, layer: int = 0
@@ -68,8 +78,7 @@ def attention(
     """The attention weights of a call, (B, H, T, S): the person's, None where none are held, and the solution's."""
     call = call or calls(name)[-1]
     way = course(name, call)
-    named = [s for s in way.stages if s.known == "weights" and s.name != "output"]
-    weights = [s for s in named if likeness.looks_like(s.value, s.value)]
+    weights = _weights(way)
     if not 0 <= layer < len(weights):
         return None, None
     stage, mine = weights[layer], Comparison(way, session.trace(call))

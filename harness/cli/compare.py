@@ -64,7 +64,7 @@ def _compare(options: argparse.Namespace) -> int:
         file = place(path, 1).rpartition(":")[0]
         try:
             with Judge() as judge:
-                document, graded = compare(judge, name, path, options.seed, file, tokens, options.head)
+                document, graded = compare(judge, name, path, options.seed, file, tokens, options.head, options.layer)
         except NoSuch as what:
             raise Usage(str(what)) from None
         if document["state"] != "not started" and path.exists():
@@ -75,7 +75,7 @@ def _compare(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(document, indent=2))
     else:
-        print(comparison.text(document, graded, _layers(name, options)))
+        print(comparison.text(document, graded))
         if "code" in document:
             print("\n" + (wrap(why, width()) if why else _code(document)))
     return 0 if document["state"] in ("compared", "ended") else 1
@@ -102,10 +102,6 @@ def _tokens(options: argparse.Namespace) -> list[str]:
     if options.tokens is not None and not 1 <= len(tokens) <= 16:
         raise Usage("--tokens takes 1 to 16 words in quotes, such as --tokens 'the cat sat'")
     return tokens
-
-
-def _layers(name: str, options: argparse.Namespace) -> str:
-    return f"--layer: the pictures of {name} have no layers to choose from." if options.layer is not None else ""
 
 
 def _remember(practice: Practice, name: str, path: Path, graded: Report) -> None:

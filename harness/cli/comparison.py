@@ -12,14 +12,14 @@ Row = Sequence[str]
 ROUGHLY = 0.15
 
 
-def text(document: dict[str, Any], graded: Report, remark: str = "") -> str:
+def text(document: dict[str, Any], graded: Report) -> str:
     """Everything but the code; for a file that was not compared, why."""
     if document["state"] in ("not started", "broken"):
         return report.verdict(graded)
     if document["state"] == "ended":
         return f"{report.verdict(graded)}\n\nA call did not come back, so there is nothing to measure."
     parts = [_verdict(document), _agreement(document), _returns(document), _cost(document), _craft(document)]
-    parts += [_sanity(document), _shapes(document), _pictures(document), remark]
+    parts += [_sanity(document), _shapes(document), _pictures(document)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -285,3 +285,13 @@ def test_a_kata_that_is_added_later_is_compared_as_well(tmp_path: Path) -> None:
     [speed] = found["speed"]
     assert [size["tokens"] for size in speed["sizes"]] == [32, 128, 512]
     assert all(size["ratio"] > 0 for size in speed["sizes"])
+
+
+def test_a_layer_can_be_chosen_where_there_are_several(project: Project) -> None:
+    project.solve("gpt_forward", ("k=1)", "k=2)"))
+    shown = kata(project, "compare", "gpt_forward", "--layer", "1", "--head", "0", "--tokens", "the cat sat")
+    assert "attention weights of layer 1, head 0" in shown and "head 1" not in shown
+    assert "cat" in shown
+    project.solve("pre_ln_block")
+    assert "no layers to choose from" in kata(project, "compare", "pre_ln_block", "--layer", "1", status=2)
+    assert "2 layers, 0 to 1" in kata(project, "compare", "gpt_forward", "--layer", "9", status=2)

@@ -67,7 +67,7 @@ def layers(name: str, call: Call) -> int:
 
 
 def _weights(way: Course) -> list[Stage]:
-    named = [s for s in way.stages if s.known == "weights" and s.name != "output"]
+    named = (s for s in way.stages if s.known == "weights" and s.name != "output")
     return [s for s in named if likeness.looks_like(s.value, s.value)]
 
 
@@ -77,8 +77,7 @@ def attention(
 ) -> tuple[Array | None, Array | None]:
     """The attention weights of a call, (B, H, T, S): the person's, None where none are held, and the solution's."""
     call = call or calls(name)[-1]
-    way = course(name, call)
-    weights = _weights(way)
+    weights = _weights(way := course(name, call))
     if not 0 <= layer < len(weights):
         return None, None
     stage, mine = weights[layer], Comparison(way, session.trace(call))

@@ -1,7 +1,8 @@
-"""The two checks that every causal layer has: its mask is not reversed, and no row depends on a later one."""
+"""The checks that causal layers and models share: the direction of the mask, what depends on what, what is used."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,31 @@ def sees_no_later(ask: Function, right: expect.Right, closed: list[Case], args: 
     map_ = moves(ask, right, args, 0, rng, over=(0, 2)).map
     if not (map_ == np.tri(len(map_), dtype=bool)).all():
         raise _leak(ask, args, map_, read.direction == "causal")
+
+
+def prefix_stays(ask: Function, right: expect.Right, args: Case) -> None:
+    """What follows a prefix of the first argument does not change the result for that prefix, wherever it is cut."""
+    sequence, *rest = args
+    T = sequence.shape[1]
+    *short, (call, answer) = ask.each([(sequence[:, :n].copy(), *rest) for n in range(1, T + 1)])
+    full = expect.returned(call, answer, right(*args))
+    for call, answer in short:
+        n = call.args[0].shape[1]
+        hint = f"Should be: as with all {T} tokens there. Here the last {T - n} are cut off."
+        expect.same(call, answer, full[:, :n], hint)
+
+
+def all_used(ask: Function, right: expect.Right, args: Case, others: Mapping[str, Case]) -> None:
+    """Every other call changes one thing, which its name tells, and with it the result of the call `args`."""
+    answers, want = list(ask.each([args, *others.values()])), right(*args)
+    base, *changed = [expect.returned(call, answer, want) for call, answer in answers]
+    unused = [n for n, got in enumerate(changed, 1) if not expect.differs(got, base).any()]
+    if unused and np.isfinite(base).all():
+        call, answer = answers[unused[0]]
+        names = " or ".join(list(others)[n - 1] for n in unused[:6])
+        raise Wrong(
+            f"changing {names} does not change the result of {ask.name}", "Is it used?", call=call, answer=answer
+        )
 
 
 def _is_turned_round(answer: Answer, call: Call, right: expect.Right) -> bool:

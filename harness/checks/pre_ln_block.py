@@ -84,27 +84,14 @@ def weights_used(submission: Submission, reference: Any, rng: Rng) -> None:
     """changing any one of the six weights changes the result"""
     x, params, heads = case(rng, 2, 3, 8, 5, 2)
     other = layer(rng, 8, 5)
-    cases = [(x, params | {name: other[name]}, heads) for name in NAMES]
-    answers = list(submission.pre_ln_block.each([(x, params, heads), *cases]))
-    base, *changed = [expect.returned(call, answer, x) for call, answer in answers]
-    unused = [name for name, got in zip(NAMES, changed, strict=True) if not expect.differs(got, base).any()]
-    if unused and np.isfinite(base).all():
-        call, answer = answers[1 + NAMES.index(unused[0])]
-        says = f"changing {' or '.join(unused)} does not change the result of pre_ln_block"
-        raise Wrong(says, "Is it used?", call=call, answer=answer)
+    others = {name: (x, params | {name: other[name]}, heads) for name in NAMES}
+    causal.all_used(submission.pre_ln_block, reference.pre_ln_block, (x, params, heads), others)
 
 
 @KATA.core
 def prefix_invariance(submission: Submission, reference: Any, rng: Rng) -> None:
     """what follows a prefix does not change the result for that prefix, wherever it is cut"""
-    x, params, heads = case(rng, 2, 5, 8, 12, 2)
-    cuts = [(x[:, :n].copy(), params, heads) for n in range(1, 6)]
-    *short, (call, answer) = submission.pre_ln_block.each(cuts)
-    full = expect.returned(call, answer, x)
-    for call, answer in short:
-        n = call.args[0].shape[1]
-        hint = f"Should be: as with all five tokens there. Here the last {5 - n} are cut off."
-        expect.same(call, answer, full[:, :n], hint)
+    causal.prefix_stays(submission.pre_ln_block, reference.pre_ln_block, case(rng, 2, 5, 8, 12, 2))
 
 
 @KATA.core

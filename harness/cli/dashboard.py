@@ -11,6 +11,7 @@ from typing import Any
 
 from harness import outline
 from harness.cli.common import practising
+from harness.interview import clocked
 from harness.practice import Next
 from harness.schedule import Standing
 
@@ -84,7 +85,7 @@ def _screen(states: Mapping[str, str], standings: Mapping[str, Standing], todo: 
 
 
 def _row(name: str, state: str, standing: Standing, today: date) -> dict[str, str]:
-    best = "-" if standing.best is None else minutes(standing.best)
+    best = "-" if standing.best is None else clocked(standing.best)
     return {
         "kata": name,
         "state": state,
@@ -106,11 +107,6 @@ def _table(rows: Sequence[Mapping[str, str]], width: int) -> list[str]:
     head = {column: "" if column == "kata" else column for column in columns}
     lines = ("  " + "  ".join(row[c].ljust(widths[c]) for c in columns) for row in (head, *rows))
     return [line.rstrip() for line in lines]
-
-
-def minutes(seconds: float) -> str:
-    """`4:10`."""
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def ago(day: date | None, today: date) -> str:

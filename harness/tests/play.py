@@ -77,3 +77,11 @@ def play(project: Project, *commands: tuple[str, list[Any]], **env: str) -> list
     done = project.run("-c", DRIVER, stdin=json.dumps([[words.split(), steps] for words, steps in commands]), **env)
     assert done.returncode == 0, done.stderr
     return [Said(*one) for one in json.loads(done.stdout)]
+
+
+def debrief(project: Project, *commands: tuple[str, list[Any]]) -> dict[str, Any]:
+    """Play, then read the last debrief."""
+    last = play(project, *commands, ("debrief --json", []))[-1]
+    assert last.status == 0, last.err
+    whole: dict[str, Any] = json.loads(last.out)
+    return whole

@@ -14,6 +14,7 @@ from harness import linux, walls
 from harness.judge import Judge, Limits
 from harness.model import Answer, Call, Signature
 from harness.outline import ROOT
+from harness.tests.processes import alive, descendants
 
 WANTED = {"f": Signature("f(x)", ("x",), 1)}
 EVAL = "import ctypes, os, sys\ndef f(x): return eval(x)\n"
@@ -64,14 +65,6 @@ def test_katas_beside_it_can_be_imported_and_show_in_tracebacks(
     assert source_of.value == "def fails():\n    return 1 / 0\n"
 
 
-def descendants(pid: int) -> list[int]:
-    try:
-        own = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
-    return [*own, *(further for child in own for further in descendants(child))]
-
-
 @pytest.mark.parametrize("env", [{}, {"KATA_WITHOUT": "namespaces"}, {"KATA_WORKER": "spawn"}], ids=str)
 def test_nothing_outlives_a_judge_that_is_killed(tmp_path: Path, env: dict[str, str]) -> None:
     temporary = tmp_path / "tmp"
@@ -91,13 +84,6 @@ def test_nothing_outlives_a_judge_that_is_killed(tmp_path: Path, env: dict[str, 
         time.sleep(0.02)
     assert list(temporary.iterdir()) == []
     assert [pid for pid in started if alive(pid)] == []
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def test_a_folder_is_opened_around_what_is_hidden(tmp_path: Path) -> None:

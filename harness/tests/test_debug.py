@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import ast
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness import outline
-from harness.tests.play import play
+from harness.tests.play import debrief, play
 from harness.tests.project import Project
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path / "clone")
-
-
-def debrief(project: Project, *commands: tuple[str, list[Any]]) -> dict[str, Any]:
-    last = play(project, *commands, ("debrief --json", []))[-1]
-    assert last.status == 0, last.err
-    whole: dict[str, Any] = json.loads(last.out)
-    return whole
 
 
 def test_planted_mistakes_are_listed_with_what_was_found_and_when(project: Project) -> None:

@@ -15,6 +15,7 @@ import pytest
 from harness.judge import Judge, Limits, Session
 from harness.model import Answer, Call, Signature
 from harness.outline import ROOT
+from harness.tests.processes import descendants
 
 LEVELS = {
     "fork": {},
@@ -142,7 +143,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
-    temporary, before = tmp_path_factory.mktemp("tmp"), set(children(os.getpid()))
+    temporary, before = tmp_path_factory.mktemp("tmp"), set(descendants(os.getpid()))
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**LEVELS[request.param], "MY_SECRET": "SECRET"}.items():
             patch.setenv(name, value)
@@ -151,16 +152,7 @@ def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             os.set_inheritable(held.fileno(), True)
             yield one
     assert [path.name for path in temporary.iterdir()] == ["inherited"]
-    assert set(children(os.getpid())) <= before
-
-
-def children(pid: int) -> list[int]:
-    """What a process has started and not yet waited for, and what that has."""
-    try:
-        own = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
-    return [*own, *(further for child in own for further in children(child))]
+    assert set(descendants(os.getpid())) <= before
 
 
 def load(judge: Judge, place: Path, body: str) -> Session:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness import outline
-from harness.tests.play import play
+from harness.tests.play import debrief, play
 from harness.tests.project import Project
 
 RIGHT = (outline.SOLUTIONS / "causal_mask.py").read_text(encoding="utf-8")
@@ -23,14 +23,6 @@ REVERSED = RIGHT.replace("np.triu(blocked, k=1)", "np.tril(blocked, k=-1)")
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path / "clone")
-
-
-def debrief(project: Project, *commands: tuple[str, list[Any]]) -> dict[str, Any]:
-    """Play, then read the last debrief."""
-    last = play(project, *commands, ("debrief --json", []))[-1]
-    assert last.status == 0, last.err
-    whole: dict[str, Any] = json.loads(last.out)
-    return whole
 
 
 def test_a_whole_interview(project: Project) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness import outline
+from harness.tests.processes import alive, descendants
 from harness.tests.project import Project
 
 REVERSED = ("k=1", "k=-1"), ("np.triu", "np.tril")
@@ -307,23 +308,6 @@ def test_no_process_and_no_folder_is_left_over(project: Project, tmp_path: Path)
     while any(map(alive, started)) and time.monotonic() < end:  # the warm parent removes its folder, and then ends
         time.sleep(0.01)
     assert [pid for pid in started if alive(pid)] == []
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs: one that has ended may wait for its new parent to notice."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def descendants(pid: int) -> list[int]:
-    """What a process has started, and what that has."""
-    try:
-        own = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
-    return [*own, *(further for child in own for further in descendants(child))]
 
 
 def test_without_capture_or_timeout_plugins(project: Project) -> None:

@@ -74,16 +74,24 @@ class Worker:
         """One call. The request is the function's name, then its arguments; under "trace" when it is to be followed."""
         tracer = tracing.Tracer(self.path) if isinstance(request, dict) else None
         function, *args = request["trace"] if isinstance(request, dict) else request
-        names = self.names[function]
-        watched = Watched(names, args)
-        result: dict[str, Any] = {}
-        value: Any = None
+        result = self.observe(function, args, tracer)
+        try:
+            return wire.pack(result, self.keep)
+        except BaseException as error:
+            told = self.describe(error)
+            result["raised"] = told | {"message": f"the answer could not be read: {told['message']}"}
+            return wire.pack(result | {"value": None})
+
+    def observe(self, function: str, args: list[Any], tracer: tracing.Tracer | None = None) -> dict[str, Any]:
+        """The value of one call or its exception, and what happened on the way."""
+        watched = Watched(self.names[function], args)
+        result: dict[str, Any] = {"value": None}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.perf_counter()
             try:
                 called = self.functions[function]
-                value = tracer.call(called, args) if tracer else called(*args)
+                result["value"] = tracer.call(called, args) if tracer else called(*args)
             except BaseException as error:
                 result["raised"] = self.describe(error)
             result["seconds"] = time.perf_counter() - start
@@ -92,12 +100,7 @@ class Worker:
         result["prints"], result["peak_bytes"] = self.prints.take(), peak_bytes()
         if tracer:
             result["traced"] = tracer.found
-        try:
-            return wire.pack({"value": value, **result}, self.keep)
-        except BaseException as error:
-            told = self.describe(error)
-            result["raised"] = told | {"message": f"the answer could not be read: {told['message']}"}
-            return wire.pack({"value": None, **result})
+        return result
 
     def keep(self, value: Any) -> wire.Handle:
         """Hold on to what does not cross, so that it can be passed in again."""

@@ -20,9 +20,9 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 def guard(hidden: Sequence[str], scratch: str, alone: bool) -> None:
     """From here on: no import of the kit, no look into `hidden`, no change outside `scratch`, no network.
 
-    No signals either, unless the worker is alone: sees no process but its own.
+    The paths are real ones. No signals either, unless the worker is alone: sees no process but its own.
     """
-    guarded = _Guard([os.path.realpath(path) for path in hidden], os.path.realpath(scratch), alone)
+    guarded = _Guard(hidden, scratch, alone)
     sys.addaudithook(guarded.hear)
 
 

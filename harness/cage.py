@@ -22,16 +22,19 @@ from harness import linux, walls
 from harness.ending import Kept, end_children
 from harness.walls import ROOM
 
+if os.name == "posix":
+    import resource
+
 FIRST_USER = 1_900_000_000  # nobody's: above what systemd and containers take
 MEMORY, FILE, FILES, PROCESSES = 4 << 30, 64 << 20, 256, 64
 
 
 class Cage:
-    """`words` names the level. `hidden` cannot be read in it, whatever else can."""
+    """`words` names the level. `hidden`, real paths, cannot be read in it, whatever else can."""
 
     def __init__(self, scratch: str, hidden: Iterable[str]) -> None:
         self._scratch, self._count, self._root = scratch, 0, os.path.join(scratch, "root")
-        self._shown, self._hidden = walls.needed(), [os.path.realpath(path) for path in hidden]
+        self._shown, self._hidden = walls.needed(), list(hidden)
         self._landlock = [part for path in self._shown for part in walls.around(path, self._hidden)]
         self._without = os.environ.pop("KATA_WITHOUT", "").split()  # for tests, and machines on which one misbehaves
         self.words: tuple[str, ...] = ("process",)
@@ -42,6 +45,7 @@ class Cage:
         with contextlib.suppress(OSError):
             linux.adopt_orphans()
             linux.shut()
+        linux.refusals(0)  # built once, before the forks
         users = (own, 65534, 0) if super_user and "uid" not in self._without else (0,)
         for self._namespaces, self._user in itertools.product((True, False) if rooted else (False,), users):
             if self._works():
@@ -70,6 +74,8 @@ class Cage:
             linux.unmount(self._root)
 
     def _keep(self, run: Callable[[], NoReturn], tell: int, folder: str, keep: list[int]) -> None:
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")  # when memory runs out, it is the worker that goes
         with contextlib.suppress(OSError):
             linux.die_with_parent(signal.SIGKILL if self._namespaces else signal.SIGTERM)
         self._enter(folder)
@@ -113,8 +119,6 @@ class Cage:
         os.environ.update(HOME=os.getcwd(), TMPDIR=os.getcwd())
         if not linux.LINUX:
             return
-        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")  # when memory runs out, it is the worker that goes
         _limits(self._processes)
         if self._uid:
             os.setgroups([])
@@ -159,8 +163,8 @@ class Cage:
             os.close(say)
             return False
         os.close(say)
-        select.select([heard], [], [], 5)
-        words = os.read(heard, 99).decode()
+        told, _, _ = select.select([heard], [], [], 5)
+        words = os.read(heard, 99).decode() if told else ""
         os.close(heard)
         kept.end(0)
         self.words = tuple(words.split()) or self.words
@@ -179,8 +183,6 @@ def _end(group: int) -> NoReturn:
 
 
 def _limits(processes: int) -> None:
-    import resource
-
     memory = min(MEMORY, max(1 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2))
     for name, most in (("CORE", 0), ("FSIZE", FILE), ("AS", memory), ("NOFILE", FILES), ("NPROC", processes)):
         number = getattr(resource, f"RLIMIT_{name}")
@@ -192,8 +194,6 @@ def _limits(processes: int) -> None:
 def limit_time(seconds: float | None) -> None:
     """A limit on processor time, for a worker that outlives its judge."""
     if seconds is not None and os.name == "posix":
-        import resource
-
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 5, int(seconds) + 10))
 
 

@@ -21,7 +21,7 @@ from typing import Protocol
 from harness.ending import KILLED, remove
 
 ROOT = Path(__file__).resolve().parents[1]
-HIDDEN = [str(ROOT / name) for name in ("harness", "solutions", ".git", ".kata", "mock")]
+HIDDEN = [os.path.realpath(ROOT / name) for name in ("harness", "solutions", ".git", ".kata", "mock")]
 LEFT = 70  # exit status of a replay whose debugger was left with `quit`
 BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness; from harness import serve; "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import platform
 import signal
@@ -166,17 +167,24 @@ _MACHINE = 0xC000003E if _X86 else 0xC00000B7
 
 def seccomp(others_are_hidden: bool) -> None:
     """Refuse tracing, mounting, keys, sockets; and signals to others, unless others cannot be seen anyway."""
+    code = refusals(0 if others_are_hidden else os.getpid())
+    program = ctypes.create_string_buffer(code)
+    header = struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(program))
+    no_new_privileges()
+    _call("prctl", _SECCOMP, 2, header, 0, 0)
+
+
+@functools.cache
+def refusals(own: int) -> bytes:
+    """The filter's code. Signals are refused but to the process `own`; 0 when there is nobody else to signal."""
     load, equal, at_least, end = 0x20, 0x15, 0x35, 0x06
     allow, refuse = (end, 0, 0, 0x7FFF0000), (end, 0, 0, 0x00050000 | 1)
     code = [(load, 0, 0, 4), (equal, 1, 0, _MACHINE), refuse, (load, 0, 0, 0), (at_least, 0, 1, 0x40000000), refuse]
-    for number in _NEVER + (() if others_are_hidden else _WITH_OTHERS):
+    for number in _NEVER + (_WITH_OTHERS if own else ()):
         code += [(equal, 0, 1, number), refuse]
-    for number in () if others_are_hidden else _OF_ITSELF:
-        own = [(equal, 0, 1, pid & 0xFFFFFFFF) for pid in (0, os.getpid(), -os.getpid())]
-        checks = [step for test in own for step in (test, allow)]
+    for number in _OF_ITSELF if own else ():
+        tests = [(equal, 0, 1, pid & 0xFFFFFFFF) for pid in (0, own, -own)]
+        checks = [step for test in tests for step in (test, allow)]
         code += [(equal, 0, len(checks) + 2, number), (load, 0, 0, 16), *checks, refuse]
     code.append(allow)
-    program = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *step) for step in code))
-    header = struct.pack("<HxxxxxxQ", len(code), ctypes.addressof(program))
-    no_new_privileges()
-    _call("prctl", _SECCOMP, 2, header, 0, 0)
+    return b"".join(struct.pack("<HBBI", *step) for step in code)

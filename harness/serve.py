@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import functools
+import gc
 import os
 import pdb
 import select
@@ -64,8 +65,6 @@ def serve(sock: socket.socket, words: tuple[str, ...], capture: bool) -> NoRetur
     beside = {name: bytes(source.data) for name, source in orders["beside"].items()}
     prints = Prints(os.getcwd() if capture else "")
     worker = Worker(orders["path"], bytes(orders["source"].data), orders["name"], prints, beside)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "harness"]:
-        del sys.modules[name]
     audit.guard(HIDDEN, os.getcwd(), alone="namespaces" in words)
     send_frame(sock, wire.pack(worker.load(orders["wanted"])))
     try:
@@ -76,12 +75,21 @@ def serve(sock: socket.socket, words: tuple[str, ...], capture: bool) -> NoRetur
         os._exit(0)
 
 
+def _forget() -> None:
+    """Leave nothing of the kit to be imported. A collection in a fork would touch, and so copy, all that is frozen."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "harness"]:
+        del sys.modules[name]
+    gc.collect()
+    gc.freeze()
+
+
 def forge(control: socket.socket, scratch: str) -> None:
     """The warm parent: `F` and a socket forks a worker, `K` and its number ends it and tells how it ended, `E` ends it.
 
     When the judge hangs up, or is killed, it ends its workers and removes the scratch folder.
     """
     built = cage.Cage(scratch, HIDDEN)
+    _forget()
     workers: dict[int, Kept] = {}
     count = 0
     while True:
@@ -131,8 +139,10 @@ def connect(port: int, token: str, scratch: str) -> None:
     sock = socket.create_connection(("127.0.0.1", port))
     sock.sendall(token.encode())
     if not linux.LINUX:
+        _forget()
         serve(sock, ("process",), os.name != "posix")
     built = cage.Cage(scratch, HIDDEN)
+    _forget()
     kept = built.start(lambda: serve(sock, built.words, False), [sock.fileno()])
     sock.close()
     while kept.told not in select.select([0, kept.told], [], [])[0]:

@@ -22,17 +22,17 @@ def clean(text: Any) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in plain)
 
 
-def answer(data: dict[str, Any]) -> Answer:
-    """The answer to one call."""
+def answer(data: dict[str, Any], printed: str = "") -> Answer:
+    """The answer to one call. `printed` is what came out beside the line."""
     return Answer(
         value=data["value"],
         raised=raised(data.get("raised")),
-        warnings=tuple(Warned(clean(c), clean(m), int(n)) for c, m, n in data["warnings"][:8]),
+        warnings=tuple([Warned(clean(c), clean(m), int(n)) for c, m, n in data["warnings"][:8]]),
         changed=tuple(map(clean, data["changed"][:MOST])),
-        prints=clean(data["prints"]),
+        prints=clean(data["prints"] + printed),
         seconds=min(max(0.0, float(data["seconds"])), 1e6),  # not a number, or endless: whatever was sent
         peak_bytes=int(min(max(0.0, float(data["peak_bytes"])), 1e15)),
-        traced=traced(data.get("traced", ())),
+        traced=traced(data["traced"]) if "traced" in data else (),
     )
 
 

@@ -108,10 +108,14 @@ def _key(value: Any, known: dict[int, Any]) -> Any:
     raise TypeError(kind)
 
 
-def give(functions: Any, call: Call, args: tuple[Any, ...], watch: bool = False) -> Given:
-    """What the functions answer to a call, which keeps it. Nobody can write into an array that is kept."""
+def give(functions: Any, call: Call, args: tuple[Any, ...] | None = None, watch: bool = False) -> Given:
+    """What the functions answer to a call, which keeps it. Nobody can write into an array that is kept.
+
+    `args` are the call's as read-only views, where several functions are asked and they are made already.
+    """
     key = functions, watch
     if key not in call.given:
+        args = frozen(call.args) if args is None else args
         call.given[key] = given = _give(functions, call, args, watch)
         outputs.freeze(given.value)
     kept: Given = call.given[key]
@@ -132,8 +136,7 @@ class Remembered:
         names = self._signatures[name].names
 
         def remembered(*args: Any) -> Any:
-            call = self._calls.shared(Call(name, args, names))
-            given = give(self._functions, call, frozen(call.args))
+            given = give(self._functions, self._calls.shared(Call(name, args, names)))
             return function(*args) if given.raised else given.value
 
         return remembered
@@ -156,7 +159,7 @@ def _passed(functions: Any, arg: Any) -> Any:
     """An argument; what an earlier call gave, as these functions themselves give it. Drawing moves a generator on."""
     if not isinstance(arg, wire.Carried):
         return copy.deepcopy(arg) if isinstance(arg, np.random.Generator) else arg
-    return copied(give(functions, arg.call, frozen(arg.call.args)).value[arg.part])
+    return copied(give(functions, arg.call).value[arg.part])
 
 
 def frozen(value: Any) -> Any:

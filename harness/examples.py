@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness import expect, registry, stubs
-from harness.calls import frozen, give
+from harness.calls import give
 from harness.judge import Session
 from harness.model import Answer, Call, Raised, Submission, Wrong
 from harness.wire import Carried
@@ -112,7 +112,7 @@ def _said(call: Call, answer: Answer, reference: Any) -> str:
     if answer.raised is not None and answer.raised.type == "NotImplementedError":
         return f"{call.function} is not implemented yet"
     try:
-        expect.same(call, answer, give(reference, call, frozen(call.args)).value)
+        expect.same(call, answer, give(reference, call).value)
     except Wrong as wrong:
         return " ".join(wrong.says.split())
     return ""

@@ -43,6 +43,8 @@ def agrees(ask: Function, right: Right, cases: Iterable[Case], hint: str = "") -
 def same(call: Call, answer: Answer, want: Any, hint: str = "") -> None:
     """One answer has the right shape, kind and values; so has each array and number in a tuple."""
     for part, got, right in answered(call, answer, want):
+        if got.dtype == right.dtype and got.tobytes() == right.tobytes():
+            continue  # so it is for most, and this is the cheaper question
         bad = differs(got, right)
         if bad.any():
             first = tuple(int(i) for i in np.argwhere(bad)[0])

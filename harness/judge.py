@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +146,8 @@ class Session(Submission):
         start = time.monotonic()
         limits = [limit for limit in (self.limits.call, self._left()) if limit is not None]
         try:
-            answer = answers.answer(self._line.read(start + min(limits) if limits else None))
-            answer = replace(answer, prints=answer.prints + answers.clean(self._line.printed()))
+            data = self._line.read(start + min(limits) if limits else None)
+            answer = answers.answer(data, self._line.printed())
         except Exception as error:
             limit = self.limits.call if limits and min(limits) == self.limits.call else self.limits.total
             self.dead = self._died(error, call.function, limit)

@@ -47,25 +47,30 @@ class Printed:
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
-        self.fd, self._kept, self._cut, self.open = fd, bytearray(), False, True
+        self.fd, self._kept, self._cut, self._open = fd, bytearray(), False, True
 
-    def drain(self) -> None:
-        """Take what there is, so that the worker can go on; keep the beginning. An endless flood is left waiting."""
-        for _ in range(AT_ONCE // LIMIT):
+    def drain(self) -> bool:
+        """Take what there is, so that the worker can go on; keep the beginning. Whether more may come.
+
+        An endless flood is left waiting.
+        """
+        for _ in range(AT_ONCE // LIMIT if self._open else 0):
             try:
                 block = os.read(self.fd, LIMIT)
             except OSError:  # nothing more for now
-                return
+                break
             if not block:
-                self.open = False
-                return
+                self._open = False
+                break
             room = LIMIT - len(self._kept)
             self._kept += block[:room]
             self._cut |= len(block) > room
+        return self._open
 
     def take(self) -> str:
-        """What was printed since the last time, cut."""
-        self.drain()
+        """What was drained since the last time, cut."""
+        if not self._kept:
+            return ""
         text = self._kept.decode("utf-8", "replace") + (CUT if self._cut else "")
         self._kept.clear()
         self._cut = False
@@ -75,4 +80,4 @@ class Printed:
         """Let go of the pipe."""
         with contextlib.suppress(OSError):
             os.close(self.fd)
-        self.open = False
+        self._open = False

@@ -7,6 +7,7 @@ crosses as an opaque `Handle` and stays where it was made.
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import math
 import struct
@@ -65,7 +66,7 @@ def unpack(data: bytes | bytearray, find: Callable[[int], Any] | None = None, mo
         (length,) = struct.unpack_from("<Q", data)
         if most is not None and length > most:  # a small text can describe a large heap of objects
             raise WireError(f"a header of {length} bytes is too large")
-        head = json.loads(bytes(data[8 : 8 + length]))
+        head = json.loads(data[8 : 8 + length])
         return _Reader(data, 8 + length, find).decode(head)
     except WireError:
         raise
@@ -95,7 +96,9 @@ class _Writer:
         if kind is tuple:
             return {"tuple": [self.encode(item) for item in value]}
         if kind is dict:
-            return {"dict": [[self.encode(k), self.encode(v)] for k, v in value.items()]}
+            if all(type(key) is str for key in value):
+                return {"names": {key: self.encode(item) for key, item in value.items()}}
+            return {"dict": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
         return self._other(value)
 
     def _other(self, value: Any) -> Any:
@@ -145,15 +148,18 @@ class _Reader:
         return self._data[start : self._at]
 
     def decode(self, node: Any) -> Any:
-        if isinstance(node, list):
+        kind = type(node)
+        if kind is list:
             return [self.decode(item) for item in node]
-        if not isinstance(node, dict):
+        if kind is not dict:
             return node
         [(tag, body)] = node.items()
+        if tag == "names":
+            return {key: self.decode(item) for key, item in body.items()}
         if tag == "tuple":
-            return tuple(self.decode(item) for item in body)
+            return tuple([self.decode(item) for item in body])
         if tag == "dict":
-            return {self.decode(k): self.decode(v) for k, v in body}
+            return {self.decode(key): self.decode(item) for key, item in body}
         if tag == "array":
             self._arrays.append((body, self._buffer(body[4])))
             return self._array(self._arrays[-1][1], body)
@@ -191,6 +197,7 @@ def _printable(text: Any) -> str:
     return "".join(c if c.isprintable() else "?" for c in str(text)[:200])
 
 
+@functools.lru_cache(64)
 def _dtype(text: str) -> np.dtype[Any]:
     dtype = np.dtype(text)
     if dtype.kind not in "biufc":

@@ -22,12 +22,15 @@ from typing import IO, Any, NamedTuple
 from harness import report
 from harness.collect import Entry
 from harness.forge import ROOT, Forge, environment
-from harness.grade import grade
+from harness.grade import Grading, finish, start
 from harness.judge import Judge, Limits
 from harness.model import Report
+from harness.source import Unreadable
 
 BOOT = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from harness import batch; batch.work()"
 ENDING = 10.0
+AHEAD = 2  # in one job: the one that is graded, and the one that starts
+Waiting = queue.SimpleQueue["tuple[int, Entry] | None"]
 FAULT = "the process that graded it ended: a fault of the kit, or a lack of memory"
 
 
@@ -56,18 +59,34 @@ def run(
         yield from (_reported(number, _unread(entry)) for number, entry in enumerate(entries))
         return
     with Judge(limits(seconds), forge) as judge:
-        for number, entry in enumerate(entries):
-            yield _grade(judge, number, entry, seed)
+        waiting: Waiting = queue.SimpleQueue()
+        for given in (*enumerate(entries), None):
+            waiting.put(given)
+        yield from _graded(judge, waiting, seed)
 
 
 def _unread(entry: Entry) -> Report:
     return Report(entry.file, entry.kata, entry.submitter, "broken", entry.why)
 
 
-def _grade(judge: Judge, number: int, entry: Entry, seed: int) -> Graded:
-    if entry.why:
-        return _reported(number, _unread(entry))
-    return _reported(number, grade(judge, entry.kata, Path(entry.file), seed, entry.file, entry.submitter))
+def _graded(judge: Judge, waiting: Waiting, seed: int) -> Iterator[Graded]:
+    """Each submission up to a None, graded; the worker of the next one starts meanwhile, if there is one by then."""
+    started: list[tuple[int, Entry, Grading | Unreadable]] = []
+    more = True
+    while more or started:
+        if more and (not started or (len(started) < AHEAD and not waiting.empty())):
+            given = waiting.get()
+            more = given is not None
+            if given is not None:
+                number, entry = given
+                why = Unreadable(entry.why) if entry.why else None
+                started.append((number, entry, why or start(judge, entry.kata, Path(entry.file), seed)))
+        else:
+            yield _finished(*started.pop(0))
+
+
+def _finished(number: int, entry: Entry, grading: Grading | Unreadable) -> Graded:
+    return _reported(number, finish(grading, entry.kata, entry.file, entry.submitter))
 
 
 def _reported(number: int, one: Report) -> Graded:
@@ -101,21 +120,33 @@ class _Pool:
                 job.close()
 
     def _feed(self) -> None:
-        """One job's life, from a thread of its own."""
-        job = None
-        with contextlib.suppress(queue.Empty):
-            while not self._closed:
-                number = self._todo.get_nowait()
+        """One job's life, from a thread of its own. When it dies, what it had in hand is tried once more, alone."""
+        job: _Job | None = None
+        sent: list[int] = []
+        alone = False
+        while not self._closed:
+            with contextlib.suppress(queue.Empty):
+                while not sent or (not alone and len(sent) <= AHEAD and self._todo.qsize() >= len(self._threads)):
+                    sent.append(self._todo.get_nowait())
+            if not sent:
+                return
+            try:
                 if job is None:
                     job = _Job(self._orders)
                     self._jobs.append(job)
-                try:
-                    self._done.put(job.grade(number, self._entries[number]))
-                except (OSError, ValueError):
-                    lost = replace(_unread(self._entries[number]), says=FAULT)
-                    self._done.put(_reported(number, lost)._replace(fault=True))
+                self._done.put(job.grade([(number, self._entries[number]) for number in sent]))
+                del sent[0]
+                alone = False
+            except (OSError, ValueError):
+                if job:
                     job.close()
-                    job = None
+                job, alone = None, not alone
+                if not alone:
+                    lost = replace(_unread(self._entries[sent[0]]), says=FAULT)
+                    self._done.put(_reported(sent[0], lost)._replace(fault=True))
+                for number in sent[1:]:
+                    self._todo.put(number)
+                sent = sent[:1] if alone else []
 
 
 class _Job:
@@ -132,6 +163,7 @@ class _Job:
             encoding="utf-8",
             start_new_session=True,  # Ctrl-C is for the command to answer
         )
+        self._known: set[int] = set()
         self._send(orders)
 
     def _send(self, line: str) -> None:
@@ -140,9 +172,12 @@ class _Job:
         stream.write(line + "\n")
         stream.flush()
 
-    def grade(self, number: int, entry: Entry) -> Graded:
-        """Have one submission graded; ValueError or OSError when the job is gone."""
-        self._send(json.dumps([number, *entry]))
+    def grade(self, ahead: Sequence[tuple[int, Entry]]) -> Graded:
+        """Have the first of some submissions graded, and the others started; ValueError or OSError when it is gone."""
+        for number, entry in ahead:
+            if number not in self._known:
+                self._known.add(number)
+                self._send(json.dumps([number, *entry]))
         assert self._process.stdout is not None
         return Graded(*json.loads(self._process.stdout.readline()))
 
@@ -160,22 +195,22 @@ class _Job:
 
 def work() -> None:
     """Be a job."""
-    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    waiting: Waiting = queue.SimpleQueue()
     orders = json.loads(sys.stdin.readline())
     output, sys.stdout = sys.stdout, sys.stderr  # nothing but answers goes out
-    threading.Thread(target=_listen, args=(sys.stdin, lines), daemon=True).start()
+    threading.Thread(target=_listen, args=(sys.stdin, waiting), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError), Judge(limits(orders["seconds"])) as judge:
-        while line := lines.get():
-            number, *fields = json.loads(line)
-            output.write(json.dumps(_grade(judge, number, Entry(*fields), orders["seed"])) + "\n")
+        for one in _graded(judge, waiting, orders["seed"]):
+            output.write(json.dumps(one) + "\n")
             output.flush()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end of the input interrupts a submission, not this
 
 
-def _listen(stream: IO[str], lines: queue.SimpleQueue[str]) -> None:
-    """Pass the lines on; at their end, end what the main thread is doing."""
+def _listen(stream: IO[str], waiting: Waiting) -> None:
+    """Pass the submissions on; at their end, end what the main thread is doing."""
     for line in stream:
-        lines.put(line)
-    lines.put("")
+        number, *fields = json.loads(line)
+        waiting.put((number, Entry(*fields)))
+    waiting.put(None)
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

@@ -14,6 +14,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from harness import matching, registry
 from harness.kata import Form, Kata, Mistake
 from harness.matching import Evidence, Fit, Record
@@ -43,6 +45,11 @@ class Fitting:
 
 def diagnose(kata: Kata, outcomes: Sequence[Outcome], records: Sequence[Record]) -> Diagnosis:
     """The mistakes behind the failed checks of one submission."""
+    with np.errstate(all="ignore"):
+        return _diagnosed(kata, outcomes, records)
+
+
+def _diagnosed(kata: Kata, outcomes: Sequence[Outcome], records: Sequence[Record]) -> Diagnosis:
     named: dict[str, Named] = {}
     remark = ""
     for level in ("core", "follow-up"):

@@ -155,14 +155,26 @@ def _verdict(outcomes: tuple[Outcome, ...]) -> Verdict:
     return "pass" if all(o.outcome == "passed" for o in outcomes if o.level == "core") else "fail"
 
 
-def grade(judge: Judge, name: str, path: Path, seed: int, file: str = "", submitter: str = "") -> Report:
-    """Grade one file as one kata; `file` is how the report should call it."""
-    file = file or str(path)
+def start(judge: Judge, name: str, path: Path, seed: int) -> Grading | Unreadable:
+    """The grading of one file as one kata, whose worker starts to load; or why it cannot be read."""
     try:
         grading = Grading(judge, name, path, read(path), seed)
     except Unreadable as why:
-        return Report(file, name, submitter, "broken", str(why))
+        return why
+    grading.prepare()
+    return grading
+
+
+def finish(grading: Grading | Unreadable, name: str, file: str, submitter: str = "") -> Report:
+    """What became of it; `file` is how the report should call it."""
+    if isinstance(grading, Unreadable):
+        return Report(file, name, submitter, "broken", str(grading))
     try:
         return grading.report(file, submitter)
     finally:
         grading.close()
+
+
+def grade(judge: Judge, name: str, path: Path, seed: int, file: str = "", submitter: str = "") -> Report:
+    """Grade one file as one kata, from start to finish."""
+    return finish(start(judge, name, path, seed), name, file or str(path), submitter)

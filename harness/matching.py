@@ -11,7 +11,7 @@ import numpy as np
 
 from harness import outputs
 from harness.calls import Given, frozen, give
-from harness.expect import differs, tolerance
+from harness.expect import differs, identical, tolerance
 from harness.model import Answer, Call
 from harness.wire import Array
 
@@ -71,7 +71,7 @@ def judged(reference: Any, records: Iterable[Record]) -> tuple[list[Evidence], l
         right = give(reference, call, args)
         if not right.raised:
             for e in _evidence(call, answer, args, right.value):
-                (wrong if e.part is None or _is_wrong(e.answer, e.right) else sound).append(e)
+                (wrong if e.part is None or e.off or _is_wrong(e.answer, e.right) else sound).append(e)
     return sorted(wrong, key=lambda e: e.right.size), sound
 
 
@@ -100,7 +100,7 @@ def _off(answer: Answer, right: Any) -> Off | None:
     got = answer.value
     if answer.raised or answer.changed or not isinstance(got, np.ndarray) or got.dtype.kind != "f":
         return None
-    if got.shape != right.shape or got.dtype != right.dtype:
+    if got.shape != right.shape or got.dtype != right.dtype or identical(got, right):
         return None
     off = Off(_distance(got, right), tolerance(right))
     return off if off.slack < off.distance < math.inf and np.isfinite(got).all() else None
@@ -110,7 +110,9 @@ def _is_wrong(answer: Answer, right: Any) -> bool:
     value = answer.value
     if answer.raised or answer.changed or not isinstance(value, np.ndarray):
         return True
-    return value.shape != right.shape or value.dtype != right.dtype or bool(differs(value, right).any())
+    return not identical(value, right) and (
+        value.shape != right.shape or value.dtype != right.dtype or bool(differs(value, right).any())
+    )
 
 
 def fit(functions: Any, evidence: list[Evidence]) -> Fit:
@@ -177,8 +179,7 @@ def _closer(got: Array, right: Array, theirs: Array) -> Fit:
 
 def _distance(a: Array, b: Array) -> float:
     """The largest difference; infinite where `b` is."""
-    with np.errstate(all="ignore"):
-        largest = float(np.abs(a - b).max(initial=0.0))
+    largest = float(np.abs(a - b).max(initial=0.0))
     return largest if largest == largest else math.inf
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from harness import batch, registry
 from harness.collect import Entry
+from harness.grade import grade
 from harness.judge import Judge
 
 REVERSED = "import numpy as np\n\ndef causal_mask(length):\n    return np.tril(np.ones((length, length), bool), -1)\n"
@@ -80,10 +81,10 @@ def test_a_job_that_dies_costs_the_submission_that_it_had(
 ) -> None:
     sent = batch._Job.grade
 
-    def dying(job: batch._Job, number: int, entry: Entry) -> batch.Graded:
-        if number == 1:
+    def dying(job: batch._Job, ahead: Sequence[tuple[int, Entry]]) -> batch.Graded:
+        if ahead[0][0] == 1:
             os.kill(job._process.pid, signal.SIGKILL)
-        return sent(job, number, entry)
+        return sent(job, ahead)
 
     monkeypatch.setattr(batch._Job, "grade", dying)
     graded = sorted(batch.run(entries, 0, None, 2))
@@ -115,7 +116,7 @@ def test_memory_does_not_grow_with_the_number(entries: list[Entry]) -> None:
     with Judge() as judge:
         kept = []
         for _ in range(3):
-            for number, entry in enumerate(entries):
-                batch._grade(judge, number, entry, 0)
+            for entry in entries[:-1]:
+                grade(judge, entry.kata, Path(entry.file), 0)
             kept.append((len(judge.calls._calls), sum(len(c.given) for c in judge.calls._calls.values())))
     assert kept[1] == kept[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ def by_output(function: str, answers: Asked) -> dict[str, Asked]:
         right = outputs.parts(theirs.value, theirs.value) or []
         mine = outputs.parts(yours.value, theirs.value) or [None] * len(right)
         for name, got, expected in zip(names, mine, right, strict=False):
-            split[name].append((call, replace(yours, value=got), replace(theirs, value=expected)))
+            split[name].append((call, yours._replace(value=got), theirs._replace(value=expected)))
     return split
 
 

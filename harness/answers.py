@@ -5,7 +5,6 @@ Rubbish raises an exception of any kind.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +53,7 @@ def raised(data: dict[str, Any] | None) -> Raised | None:
     kind, message = clean(data["type"])[:200], clean(data["message"])[:2000]
     frames = tuple(Frame(clean(p), int(n), clean(f), clean(s)) for p, n, f, s in data["frames"][-6:])
     error = Raised(kind, message, tuple(map(clean, data["bases"][:64])), frames)
-    return replace(error, message=f"called sys.exit({message})", fatal=True) if kind == "SystemExit" else error
+    return error._replace(message=f"called sys.exit({message})", fatal=True) if kind == "SystemExit" else error
 
 
 def broken(loaded: dict[str, Any]) -> Raised | None:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -142,7 +141,7 @@ class _Pool:
                     job.close()
                 job, alone = None, not alone
                 if not alone:
-                    lost = replace(_unread(self._entries[sent[0]]), says=FAULT)
+                    lost = _unread(self._entries[sent[0]])._replace(says=FAULT)
                     self._done.put(_reported(sent[0], lost)._replace(fault=True))
                 for number in sent[1:]:
                     self._todo.put(number)

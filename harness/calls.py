@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +16,11 @@ from harness import outputs, wire
 from harness.arguments import Watched
 from harness.model import Call, Signature
 
-MOST = 4096
+MOST, MOST_GIVEN = 4096, 256
 PLAIN = (type(None), bool, int, float, str)
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """What a patched reference gave for a call: a value or None, and the inputs that it changed."""
 
     value: Any
@@ -116,6 +114,8 @@ def give(functions: Any, call: Call, args: tuple[Any, ...] | None = None, watch:
     key = functions, watch
     if key not in call.given:
         args = frozen(call.args) if args is None else args
+        if len(call.given) >= MOST_GIVEN:  # pairs of mistakes: too many to keep all
+            call.given.clear()
         call.given[key] = given = _give(functions, call, args, watch)
         outputs.freeze(given.value)
     kept: Given = call.given[key]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,16 +26,14 @@ SIFTED = 4
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """The mistakes that were recognised, and a remark in plain words when none was."""
 
     mistakes: tuple[Named, ...] = ()
     remark: str = ""
 
 
-@dataclass(frozen=True)
-class Fitting:
+class Fitting(NamedTuple):
     """One mistake, or two at once, that contradict no answer."""
 
     names: Names

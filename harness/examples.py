@@ -6,9 +6,8 @@ import copy
 import doctest
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache, wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +18,7 @@ from harness.model import Answer, Call, Raised, Submission, Wrong
 from harness.wire import Carried
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """One call that the prompt shows: the lines before it that it needs, its own, and the call itself."""
 
     before: str
@@ -81,7 +79,7 @@ def trial(session: Submission, name: str) -> tuple[tuple[Example, str], ...]:
     answers: dict[int, Answer] = {}
     for example in shown:  # one by one, since a later call may pass on what an earlier one gave
         args = tuple(_own(arg, answers) if isinstance(arg, Carried) else arg for arg in example.call.args)
-        [answers[id(example.call)]] = session.ask([replace(example.call, args=args)])
+        [answers[id(example.call)]] = session.ask([Call(example.call.function, args, example.call.names)])
     return tuple((e, _said(e.call, answers[id(e.call)], reference)) for e in shown)
 
 
@@ -97,7 +95,7 @@ def _own(carried: Carried, answers: dict[int, Answer]) -> Carried:
     """The same part of what this submission gave; None where it gave no such thing."""
     value = answers[id(carried.call)].value
     fits = type(value) in (tuple, list) and len(value) > carried.part
-    return replace(carried, value=value[carried.part] if fits else None)
+    return Carried(value[carried.part] if fits else None, carried.call, carried.part)
 
 
 def _unusable(session: Submission) -> str:

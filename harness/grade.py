@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,7 +87,7 @@ class Grading:
             if outcome.outcome == "passed":  # the check did not mind, but the code did not survive it
                 _, call, answer = next(record for record in session.records if record[2].raised is session.dead)
                 outcome = _failed(check, expect.wrong(call, answer, f" {session.dead}"))
-        return replace(outcome, seconds=time.perf_counter() - start, prints=session.prints[printed:])
+        return outcome._replace(seconds=time.perf_counter() - start, prints=session.prints[printed:])
 
     def _whole_kata(self, check: Check, session: Session, cause: Raised | None) -> Outcome:
         """A failure of the whole file, in full for the first check that meets it."""
@@ -96,7 +95,7 @@ class Grading:
         repeats, self._shown = self._shown == says, says
         outcome = _failed(check, Wrong(says, answer=Answer(raised=session.broken)), repeats)
         title = check.title if session.dead else f"the file can be loaded as {self.kata.name}"
-        return replace(outcome, title=title, prints="" if repeats else session.prints)
+        return outcome._replace(title=title, prints="" if repeats else session.prints)
 
     def report(self, file: str, submitter: str = "") -> Report:
         """The whole submission, graded."""
@@ -113,12 +112,12 @@ class Grading:
             isolation=session.isolation if session else (),
         )
         if session and session.broken:
-            return replace(whole, verdict="broken", trace=session.broken)
-        whole = replace(whole, outcomes=outcomes)
+            return whole._replace(verdict="broken", trace=session.broken)
+        whole = whole._replace(outcomes=outcomes)
         if all(outcome.outcome == "passed" for outcome in outcomes):
             return whole
         found = self.diagnosis()
-        return replace(whole, says=_says(outcomes, found), mistakes=found.mistakes, remark=found.remark)
+        return whole._replace(says=_says(outcomes, found), mistakes=found.mistakes, remark=found.remark)
 
     def close(self) -> None:
         """End the worker."""

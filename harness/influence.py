@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ CLOSED = 7
 FAINT = 0.02
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What a map says of a causal mask, in one word and in words; `sees` is the map that was read, if there is one."""
 
     direction: Direction

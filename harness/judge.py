@@ -10,9 +10,8 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +24,7 @@ from harness.model import Answer, Call, Raised, Signature, Submission
 from harness.source import read
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """Seconds: for the import, for one call, for one submission in all. None is no limit."""
 
     load: float | None = 10.0

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.model import Kind, Level, Submission
 
@@ -12,8 +11,7 @@ CheckFunction = Callable[[Submission, Any, Any], None]
 Form = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One hidden check: `function(submission, reference, rng)` raises Wrong or returns."""
 
     name: str
@@ -22,8 +20,7 @@ class Check:
     function: CheckFunction
 
 
-@dataclass(frozen=True)
-class Mistake:
+class Mistake(NamedTuple):
     """A named mistake: patches that turn the solution into it, and the words for it.
 
     `forms` are the ways to make the same mistake, each a tuple of (old, new) replacements in the solution's source,
@@ -40,8 +37,7 @@ class Mistake:
     hint: str = ""
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A term of the contract that a mock's prompt leaves out, and that a candidate should ask for or assume.
 
     `topic` names it in three or four words; `asks` is how a candidate would ask, `answer` what the interviewer says.
@@ -57,29 +53,27 @@ class Term:
     mistakes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """What an interviewer asks next, and a model answer of at most 80 words."""
 
     asks: str
     answer: str
 
 
-@dataclass
 class Kata:
     """One kata as its checks file declares it; the registry gives it the file's name."""
 
-    track: int
-    minutes: int
-    functions: tuple[str, ...]
-    name: str = ""
-    checks: list[Check] = field(default_factory=list)
-    mistakes: list[Mistake] = field(default_factory=list)
-    hints: list[str] = field(default_factory=list)
-    terms: list[Term] = field(default_factory=list)
-    facts: list[Term] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
-    shapes: dict[str, str] = field(default_factory=dict)
+    name = ""
+
+    def __init__(self, track: int, minutes: int, functions: tuple[str, ...]) -> None:
+        self.track, self.minutes, self.functions = track, minutes, functions
+        self.checks: list[Check] = []
+        self.mistakes: list[Mistake] = []
+        self.hints: list[str] = []
+        self.terms: list[Term] = []
+        self.facts: list[Term] = []
+        self.questions: list[Question] = []
+        self.shapes: dict[str, str] = {}
 
     def core(self, function: CheckFunction) -> CheckFunction:
         """Declare a check that decides pass or fail; its docstring is the sentence that the person reads."""

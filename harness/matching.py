@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,16 +20,14 @@ Match = Literal["values", "pattern", "silent", "blank", "contradicts"]
 Record = tuple[str, Call, Answer]
 
 
-@dataclass(frozen=True)
-class Off:
+class Off(NamedTuple):
     """How far a finite answer lies from the right one, and how far it may."""
 
     distance: float
     slack: float
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One call, what the submission answered, what is right, and the arguments to replay it with.
 
     Of an answer of several parts it is one `part`, out of the `whole` right answer; an answer that is no such tuple is
@@ -46,8 +43,7 @@ class Evidence:
     off: Off | None = None
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(NamedTuple):
     """How a mistake explains the wrong answers, and the most that it leaves unexplained, in tolerances.
 
     By values; by a pattern of NaN; silent, when there is nothing to tell it by; blank, when the mistake gives only NaN.
@@ -82,7 +78,7 @@ def _evidence(call: Call, answer: Answer, args: tuple[Any, ...], whole: Any) -> 
         yield Evidence(call, answer, rights[0], args, whole, None)
         return
     for part, (value, right) in enumerate(zip(got, rights, strict=True)):
-        one = answer if value is answer.value else replace(answer, value=value)
+        one = answer if value is answer.value else answer._replace(value=value)
         yield Evidence(call, one, right, args, whole, part, _off(one, right))
 
 
@@ -91,8 +87,8 @@ def _theirs(functions: Any, e: Evidence, watch: bool = False) -> Given:
     given = give(functions, e.call, e.args, watch)
     parts = outputs.parts(given.value, e.whole)
     if e.part is None or parts is None:
-        return replace(given, value=given.value if e.part is None and parts is None else None)
-    return given if parts[e.part] is given.value else replace(given, value=parts[e.part])
+        return given._replace(value=given.value if e.part is None and parts is None else None)
+    return given if parts[e.part] is given.value else given._replace(value=parts[e.part])
 
 
 def _off(answer: Answer, right: Any) -> Off | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 Level = Literal["core", "follow-up"]
@@ -20,21 +19,20 @@ class Signature(NamedTuple):
     required: int
 
 
-@dataclass(frozen=True)
 class Call:
     """One call of a submission's function; `names` are the parameters' names, for messages.
 
     `given` keeps what solutions and mistakes answered to it, so that each is asked once a run.
     """
 
-    function: str
-    args: tuple[Any, ...]
-    names: tuple[str, ...] = ()
-    given: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    __slots__ = ("args", "function", "given", "names")
+
+    def __init__(self, function: str, args: tuple[Any, ...], names: tuple[str, ...] = ()) -> None:
+        self.function, self.args, self.names = function, args, names
+        self.given: dict[Any, Any] = {}
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """One line of a traceback, inside the person's own file."""
 
     path: str
@@ -43,8 +41,7 @@ class Frame:
     source: str
 
 
-@dataclass(frozen=True)
-class Raised:
+class Raised(NamedTuple):
     """What came back instead of a value: an exception, or (`fatal`) the end of the worker."""
 
     type: str
@@ -63,8 +60,7 @@ class Raised:
         return f"{self.type}: {self.message}" if self.message else self.type
 
 
-@dataclass(frozen=True)
-class Warned:
+class Warned(NamedTuple):
     """A warning that the person's code caused, and the line of their file (0 when elsewhere)."""
 
     category: str
@@ -81,8 +77,7 @@ class Traced(NamedTuple):
     value: Any
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What one call gave: a value or an exception, and what happened on the way."""
 
     value: Any = None
@@ -148,8 +143,7 @@ class Submission:
         return Function(name, self.signatures[name].names, self.ask)
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(NamedTuple):
     """A mistake that was recognised, as a result carries it."""
 
     name: str
@@ -158,8 +152,7 @@ class Named:
     look: str = ""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What one check found. `repeats` marks a failure whose cause an earlier check has shown already."""
 
     check: str
@@ -176,8 +169,7 @@ class Outcome:
     prints: str = ""
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """One submission, graded."""
 
     file: str

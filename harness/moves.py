@@ -6,8 +6,7 @@ each row of a batch on its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from harness.probe import Rng, normal
 from harness.wire import Array
 
 
-@dataclass(frozen=True)
-class Moves:
+class Moves(NamedTuple):
     """`map[i, j]`: whether part i of the answer moves when row j of an input is replaced, in the call `call`."""
 
     map: Array

@@ -13,6 +13,8 @@ from harness.kata import Form, Kata
 from harness.model import Signature
 from harness.outline import SOLUTIONS, names
 
+MOST = 512  # patched solutions that are kept, of one kata
+
 
 @cache
 def kata(name: str) -> Kata:
@@ -97,6 +99,8 @@ class Solution:
     def reference(self, form: Form = ()) -> Any:
         """The solution's functions, or a mistake's when a form is given, to call in this process. Made once."""
         if form not in self._references:
+            if len(self._references) >= MOST:
+                self._references.clear()
             self._references[form] = self._execute(form)
         return self._references[form]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from importlib.abc import MetaPathFinder, SourceLoader
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ def gather(path: Path, source: bytes, read: Callable[[Path], bytes]) -> dict[str
     return found
 
 
-class Beside(MetaPathFinder):
+class Beside:
     """Finds `katas.NAME` among the sources that were sent."""
 
     def __init__(self, folder: str, sources: Mapping[str, bytes]) -> None:
@@ -45,19 +44,22 @@ class Beside(MetaPathFinder):
         if package != "katas" or stem not in self._sources:
             return None
         path = os.path.join(self._folder, f"{stem}.py")
-        return spec_from_file_location(name, path, loader=_Sent(path, self._sources[stem]))
+        return spec_from_file_location(name, path, loader=_Sent(name, path, self._sources[stem]))
 
 
-class _Sent(SourceLoader):
+class _Sent(SourceFileLoader):
     """A source in memory, under the path that it has for the person."""
 
-    def __init__(self, path: str, source: bytes) -> None:
-        self._path, self._source = path, source
+    def __init__(self, name: str, path: str, source: bytes) -> None:
+        super().__init__(name, path)
+        self._source = source
 
-    def get_filename(self, _name: str) -> str:
-        return self._path
-
-    def get_data(self, path: str | bytes) -> bytes:
-        if path != self._path:
+    def get_data(self, path: str) -> bytes:
+        """The source; FileNotFoundError for compiled files, of which there are none."""
+        if path != self.path:
             raise FileNotFoundError(path)
         return self._source
+
+    def path_stats(self, path: str) -> dict[str, float]:
+        """There is no file to look at."""
+        raise OSError(path)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import random
 import select
 import signal
 import struct
@@ -40,7 +39,7 @@ class Cage:
         self.words: tuple[str, ...] = ("process",)
         super_user = linux.LINUX and os.geteuid() == 0
         self._processes = PROCESSES if super_user else PROCESSES + _processes()
-        own = FIRST_USER + 1000 * random.SystemRandom().randrange(200_000)
+        own = FIRST_USER + 1000 * (int.from_bytes(os.urandom(4), "big") % 200_000)
         rooted = linux.KNOWN and "namespaces" not in self._without and self._build()
         with contextlib.suppress(OSError):
             linux.adopt_orphans()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shutil
 import signal
 import struct
 import time
@@ -71,6 +70,10 @@ def _children() -> Iterator[int]:
 
 def remove(folder: str) -> None:
     """Remove a folder, also one in which permissions were taken away. Links are not followed."""
+    if not folder:
+        return
+    import shutil  # once a run, and so not at the start of every one
+
     for place, folders, _ in os.walk(folder):
         for path in (os.path.join(place, name) for name in folders):
             with contextlib.suppress(OSError):

@@ -21,19 +21,18 @@ from typing import Protocol
 from harness.ending import KILLED, remove
 
 ROOT = Path(__file__).resolve().parents[1]
-HIDDEN = [os.path.realpath(ROOT / name) for name in ("harness", "solutions", ".git", ".kata", "mock")]
 LEFT = 70  # exit status of a replay whose debugger was left with `quit`
 BOOT = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness; from harness import serve; "
-    "del sys.path[0]; harness.__path__ = []; sys.dont_write_bytecode = True; serve.main(sys.argv[2:])"
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import harness; from harness import {0}; "
+    "del sys.path[0]; harness.__path__ = []; sys.dont_write_bytecode = True; {0}.main(sys.argv[2:])"
 )
 
 
-def command(*words: str) -> list[str]:
-    """The command line of a worker process: isolated, UTF-8, and without the kit on its path."""
+def command(*words: str, module: str = "serve") -> list[str]:
+    """The command line of a worker process: isolated, UTF-8, without the kit on its path. It runs a module's `main`."""
     ours = {ROOT, ROOT / "katas", Path.cwd()}
     path = [str(ROOT), *(entry for entry in sys.path if entry and Path(entry).resolve() not in ours)]
-    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", BOOT, json.dumps(path), *words]
+    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", BOOT.format(module), json.dumps(path), *words]
 
 
 THREADS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -9,12 +9,12 @@ import ctypes
 import errno
 import functools
 import os
-import platform
 import signal
 import struct
 import sys
 from collections.abc import Iterable
 
+MACHINE = os.uname().machine if hasattr(os, "uname") else ""
 LINUX = sys.platform == "linux"
 NEW_NS, NEW_UTS, NEW_IPC, NEW_USER, NEW_PID, NEW_NET = (
     0x00020000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
@@ -22,12 +22,12 @@ NEW_NS, NEW_UTS, NEW_IPC, NEW_USER, NEW_PID, NEW_NET = (
 READ_ONLY, NO_SUID, NO_DEV, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 1 << 12, 1 << 14, 1 << 18
 DETACH = 2
 _PDEATHSIG, _DUMPABLE, _SECCOMP, _SUBREAPER, _NO_NEW_PRIVS = 1, 4, 22, 36, 38
-_X86 = platform.machine() == "x86_64"
+_X86 = MACHINE == "x86_64"
 _CLONE, _PIVOT_ROOT, _CAPSET = (56, 155, 126) if _X86 else (220, 41, 91)
 _MOUNT_SETATTR, _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_ENTER = 442, 444, 445, 446
 # PyDLL keeps Python's lock, so that a child of `clone` is in the state that it expects
 _libc = ctypes.PyDLL(None, use_errno=True) if LINUX else None
-KNOWN = LINUX and platform.machine() in ("x86_64", "aarch64") and sys.maxsize > 1 << 32
+KNOWN = LINUX and MACHINE in ("x86_64", "aarch64") and sys.maxsize > 1 << 32
 
 
 def _call(name: str, *args: object) -> int:

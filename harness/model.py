@@ -31,6 +31,10 @@ class Call:
         self.function, self.args, self.names = function, args, names
         self.given: dict[Any, Any] = {}
 
+    def __repr__(self) -> str:
+        """The call as it would be written, up to the size of its arrays."""
+        return f"{self.function}({', '.join(map(repr, self.args))})"
+
 
 class Frame(NamedTuple):
     """One line of a traceback, inside the person's own file."""

@@ -1,7 +1,7 @@
 """The main program of worker processes, and the frames that they and the judge exchange.
 
 `forge` is the warm parent: it has imported NumPy, and forks a worker for each submission. Where there is no fork,
-`connect` is one worker that reaches its judge over loopback. `replay` runs one call under pdb in the person's terminal.
+`connect` is one worker that reaches its judge over loopback. Every start imports this, so it imports no more than that.
 """
 
 from __future__ import annotations
@@ -10,19 +10,17 @@ import array
 import functools
 import gc
 import os
-import pdb
 import select
 import signal
 import socket
 import struct
 import sys
-import types
 from typing import Any, NoReturn
 
 from harness import audit, cage, ending, linux, wire
 from harness.ending import Kept
-from harness.forge import HIDDEN, LEFT
 from harness.prints import Prints
+from harness.walls import HIDDEN
 from harness.worker import Worker
 
 GRACE = 0.1
@@ -157,55 +155,12 @@ def connect(port: int, token: str, scratch: str) -> None:
     os._exit(status & 255)
 
 
-class Debugger(pdb.Pdb):
-    """pdb that knows whether it was left with `quit`."""
-
-    left = False
-
-    def do_quit(self, arg: str) -> Any:
-        """End the replay, and the pytest run with it."""
-        self.left = True
-        return super().do_quit(arg)
-
-    do_q = do_exit = do_quit
-
-
-def replay(path: str, name: str, function: str, frame: str) -> None:
-    """Run one call under pdb in this terminal: at the line that raised, or from the first line of the function."""
-    with open(path, "rb") as file:
-        worker = Worker(path, file.read(), name, Prints(""))
-    with open(frame, "rb") as file:
-        data = file.read()
-    debugger = Debugger()
-    try:
-        worker.execute()
-        if function:
-            worker.functions[function](*wire.unpack(bytearray(data)))
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}")
-        debugger.reset()
-        debugger.interaction(None, _theirs(error, worker.folder))
-    else:
-        debugger.runcall(worker.functions[function], *wire.unpack(bytearray(data)))
-    sys.exit(LEFT if debugger.left else 0)
-
-
-def _theirs(error: Exception, folder: str) -> types.TracebackType | None:
-    """The traceback from the person's own frames on."""
-    trace = error.__traceback__
-    while trace and os.path.dirname(trace.tb_frame.f_code.co_filename) != folder and trace.tb_next:
-        trace = trace.tb_next
-    return trace
-
-
 def main(argv: list[str]) -> None:
     """Be what the first word says."""
     role, *rest = argv
     if role == "forge":
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the judge's to answer
         forge(socket.socket(fileno=int(rest[0])), rest[1])
-    elif role == "connect":
+    else:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         connect(int(rest[0]), os.environ.pop("KATA_TOKEN"), rest[1])
-    else:
-        replay(*rest)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from harness import linux
 
+KIT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+HIDDEN = [os.path.realpath(os.path.join(KIT, name)) for name in ("harness", "solutions", ".git", ".kata", "mock")]
 SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 ROOM = "/scratch"  # not /tmp: Python itself may be installed there

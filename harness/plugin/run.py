@@ -99,6 +99,6 @@ class Run:
         with tempfile.TemporaryDirectory() as folder:
             frame = Path(folder, "call")
             frame.write_bytes(wire.pack(args))
-            words = forge.command("replay", str(item.path), item.path.stem, function, str(frame))
+            words = forge.command(str(item.path), item.path.stem, function, str(frame), module="replay")
             if subprocess.run(words, env=forge.environment(), check=False).returncode == forge.LEFT:
                 pytest.exit("left the debugger", returncode=1)

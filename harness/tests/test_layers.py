@@ -45,7 +45,7 @@ ROWS = (
         "wording",
     },
     {"cage"},
-    {"collect", "tally", "serve", "judge", "expect", "history", "symptoms", "clarify", "families"},
+    {"collect", "tally", "serve", "replay", "judge", "expect", "history", "symptoms", "clarify", "families"},
     {"formats", "export", "moves", "attempts", "schedule", "interview", "hints", "likeness", "pictures", "agreement"},
     {"causal"},
     {"checks", "svg"},

@@ -63,7 +63,7 @@ class Solution:
         """A function's signature, without its annotations."""
         args = self._nodes[function].args
         plain = tuple(arg.arg for arg in args.args)
-        given = [ast.get_source_segment(self.source, value) for value in args.defaults]
+        given = [ast.unparse(value) for value in args.defaults]
         required = len(plain) - len(given)
         words = [*plain[:required], *(f"{n}={value}" for n, value in zip(plain[required:], given, strict=True))]
         return Signature(f"{function}({', '.join(words)})", plain, required)

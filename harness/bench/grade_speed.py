@@ -24,8 +24,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from harness import batch, outline, registry
+from harness.calls import Calls, Remembered
 from harness.collect import Entry, cores
-from harness.grade import Grading, grade
+from harness.grade import grade
 from harness.judge import Judge
 from harness.model import Answer, Call, Raised, Submission
 from harness.probe import generator
@@ -80,18 +81,22 @@ def best(run: Callable[[], object], rounds: int) -> float:
     return 1000 * min(times)
 
 
-def isolation(judge: Judge, name: str, rounds: int) -> None:
-    """Print what isolation adds to one solved submission in a folder."""
+def isolation(name: str, rounds: int) -> None:
+    """Print what isolation adds to one solved submission in a folder of them, graded by one job."""
     path = outline.SOLUTIONS / f"{name}.py"
-    here = Here(name)
+    here, entries = Here(name), [Entry(str(path), name, "")] * 12
+    reference = Remembered(registry.solution(name).reference(), registry.wanted(name), Calls())
 
     def checks() -> None:
-        grading = Grading(judge, name, path, path.read_bytes(), SEED)
         here.calls = 0
         for check in registry.kata(name).checks:
-            check.function(here, grading.reference, generator(SEED, name, check.name))
+            check.function(here, reference, generator(SEED, name, check.name))
 
-    apart, inside = best(lambda: grade(judge, name, path, SEED), rounds), best(checks, rounds)
+    def folder() -> float:
+        moments = [time.perf_counter() for _ in batch.run(entries, SEED, None, 1)]
+        return 1000 * (moments[-1] - moments[1]) / (len(moments) - 2)
+
+    apart, inside = min(folder() for _ in range(rounds)), best(checks, 5 * rounds)
     added = apart - inside
     print(
         f"isolation {name}: {added:.1f} ms for {here.calls} calls, {80 * added / here.calls:.1f} for 80 "
@@ -158,9 +163,8 @@ def main() -> None:
     rounds, count = (*given, *(9, 1000)[len(given) :])
     for name in ("causal_mask", "pre_ln_block"):
         one(name, rounds)
-    with Judge() as judge:
-        for name in SIX:
-            isolation(judge, name, 5 * rounds)
+    for name in SIX:
+        isolation(name, rounds)
     with tempfile.TemporaryDirectory() as folder:
         entries = mixed(Path(folder), count)
         many(entries, cores())

@@ -61,10 +61,18 @@ def _diagnosed(kata: Kata, outcomes: Sequence[Outcome], records: Sequence[Record
             registry.solution(kata.name).reference(), [r for r in records if r[0] in checks]
         )
         found += [m for m in _recognise(kata.name, entries, evidence, sound, found) if m not in found]
+        if level == "follow-up" or not found:
+            found += _by_check(entries, failed, first=level == "core")
         named |= {m.name: Named(m.name, m.kind, m.says, m.look) for m in kata.mistakes if m.name in found}
         if not found and level == "core" and evidence:
             remark = _nearest(kata.name, entries, evidence)
     return Diagnosis(tuple(named.values()), remark)
+
+
+def _by_check(entries: list[Mistake], failed: list[Outcome], first: bool) -> list[str]:
+    """The mistakes that stand for failed checks: in the core for the first, whose failure may be behind the others."""
+    checks = [o.check for o in failed][: 1 if first else None]
+    return [m.name for m in entries if m.check in checks]
 
 
 def _recognise(

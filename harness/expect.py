@@ -175,13 +175,16 @@ def refuses(ask: Function, cases: Iterable[Case]) -> None:
             raise wrong(call, answer, " raises a ValueError without a message")
 
 
-def unchanged(ask: Function, right: Right, cases: Iterable[Case]) -> None:
-    """No case modifies what is passed in, and read-only inputs work as well."""
+def unchanged(ask: Function, right: Right, cases: Iterable[Case], times: int = 5) -> None:
+    """No case modifies what is passed in; read-only inputs work as well; the first case gives the same every time."""
     cases = list(cases)
-    for call, answer in ask.each(cases):
+    want = right(*cases[0])
+    for number, (call, answer) in enumerate(ask.each([cases[0]] * (times - 1) + cases), start=1):
         if answer.changed:
             one = " and ".join(answer.changed)
             raise wrong(call, answer, f" modifies {one}, which belongs to the caller")
+        if number <= times:
+            same(call, answer, want, f"This is call number {number} with the same arguments." if number > 1 else "")
     frozen = [read_only(case) for case in cases]
     agrees(ask, right, frozen, "The inputs of this call are read-only arrays, so writing into one of them raises.")
 

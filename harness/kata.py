@@ -25,7 +25,7 @@ class Mistake(NamedTuple):
 
     `forms` are the ways to make the same mistake, each a tuple of (old, new) replacements in the solution's source,
     where `old` must stand exactly once. `says` is one sentence; `look` is where to look; `hint` is what to think of,
-    in words, never in code.
+    in words, never in code. `check` names the check that recognises it, where the values of answers cannot show it.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Mistake(NamedTuple):
     kind: Kind = "fault"
     level: Level = "core"
     hint: str = ""
+    check: str = ""
 
 
 class Term(NamedTuple):
@@ -97,10 +98,11 @@ class Kata:
         kind: Kind = "fault",
         level: Level = "core",
         hint: str = "",
+        check: str = "",
     ) -> None:
         """Catalogue a mistake. A form is one (old, new) pair, or a tuple of such pairs."""
         whole = tuple(((form,) if isinstance(form[0], str) else form) for form in forms)
-        self.mistakes.append(Mistake(name, says, look, whole, kind, level, hint))
+        self.mistakes.append(Mistake(name, says, look, whole, kind, level, hint, check))
 
     def hint(self, *words: str) -> None:
         """The three hints for who has no idea yet, from a nudge to the whole thought, never the code."""

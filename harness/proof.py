@@ -6,17 +6,21 @@ So they may run in this process (`inside`), on many seeds; one seed of each goes
 
 from __future__ import annotations
 
+import doctest
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import expect, lines, outline, registry
+import numpy as np
+
+from harness import expect, lines, outline, registry, stubs
 from harness.grade import Grading
 from harness.inside import Inside
 from harness.judge import Judge
 from harness.kata import Mistake
 from harness.model import Report
+from harness.template import TODO
 
 VARIANTS = outline.ROOT / "harness" / "tests" / "variants"
 FACTOR = 10.0  # how far from every tolerance each answer must lie, on either side
@@ -80,7 +84,7 @@ def cases(name: str) -> Iterator[Case]:
 
 def prove(name: str, seeds: Seeds) -> Proof:
     """Try everything for one kata."""
-    problems = [*shape(name)]
+    problems = [*shape(name)]  # while something is missing, nothing else is worth trying
     graded, margins, first, ran = 0, Margins(), set[str](), lines.Ran(outline.CHECKS / f"{name}.py")
     every = list(cases(name)) if not problems else []
     with Judge() as door:
@@ -110,25 +114,42 @@ def prove(name: str, seeds: Seeds) -> Proof:
 
 def shape(name: str) -> Iterator[str]:
     """What is missing before anything can be tried, in the order in which to write it."""
-    kata, solution = registry.kata(name), outline.SOLUTIONS / f"{name}.py"
+    kata, checks = registry.kata(name), f"harness/checks/{name}.py"
+    for path in (outline.SOLUTIONS / f"{name}.py", outline.CHECKS / f"{name}.py"):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if TODO in line:
+                yield f"{path.relative_to(outline.ROOT)}:{number}: {line.partition(TODO)[2].strip()}"
     if outline.stub(name) != (outline.KATAS / f"{name}.py").read_text(encoding="utf-8"):
-        yield f"katas/{name}.py is not in step with the solution: `kata new {name} --stub` writes it anew"
-    if "NotImplementedError" in solution.read_text(encoding="utf-8"):
-        yield f"solutions/{name}.py is not written yet: it raises NotImplementedError"
-    levels = {check.level for check in kata.checks}
-    if "core" not in levels:
-        yield f"harness/checks/{name}.py has no core check"
-    if not kata.mistakes:
-        yield f"harness/checks/{name}.py catalogues no mistake: KATA.mistake(...) names what people get wrong"
+        yield f"katas/{name}.py is not the stub of the solution: `kata reset {name}` makes it so"
+    for example, wrong in _examples(name):
+        yield f"solutions/{name}.py: the example {example} is not true: {wrong}"
+    for what, have, least in (
+        ("mistakes", kata.mistakes, 5),
+        ("hints", kata.hints, 3),
+        ("terms", kata.terms, 3),
+        ("questions", kata.questions, 3),
+    ):
+        if len(have) < least:
+            yield f"{checks} has {len(have)} {what}, should have {least}"
     for mistake in kata.mistakes:
         for form in mistake.forms:
             try:
                 registry.solution(name).patched(form)
             except ValueError as why:
-                yield f"mistake {mistake.name}: {why}"
-    for what, have, least in (("hints", kata.hints, 3), ("questions", kata.questions, 3), ("terms", kata.terms, 1)):
-        if len(have) < least:
-            yield f"harness/checks/{name}.py has {len(have)} {what}, should have {least} or more"
+                yield f"{checks}: mistake {mistake.name}: {why}"
+
+
+def _examples(name: str) -> Iterator[tuple[str, str]]:
+    """The visible examples that the solution does not give, with what it gives instead."""
+    solution = registry.solution(name)
+    scope = vars(solution.reference()) | {"np": np}
+    found = doctest.DocTestParser().get_doctest(stubs.prompt(solution.source), scope, name, None, 0)
+    runner = doctest.DocTestRunner(verbose=False)
+    for example in found.examples:
+        heard: list[str] = []
+        one = doctest.DocTest([example], found.globs, name, None, 0, None)
+        if runner.run(one, out=heard.append, clear_globs=False).failed:
+            yield example.source.strip(), " ".join("".join(heard).split("Got:")[-1].split()) or "it prints nothing"
 
 
 def judged(case: Case, report: Report) -> list[str]:

@@ -25,6 +25,7 @@ MODULES = {
     "report": ("report",),
     "grade": ("grade",),
     "export": ("export",),
+    "verify": ("verify", "new"),
 }
 EXAMPLES = (
     "kata                   where you are, and what to do next",

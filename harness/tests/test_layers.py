@@ -55,7 +55,7 @@ ROWS = (
     {"stages", "batch"},
     {"practice", "room", "craft", "gallery"},
     {"mock", "debrief", "scorecard", "compare"},
-    {"portfolio", "page", "inside", "lines"},
+    {"portfolio", "page", "inside", "lines", "template"},
     {"proof"},
     {"classpage"},
     {"plugin", "cli"},

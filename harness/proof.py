@@ -84,7 +84,7 @@ def cases(name: str) -> Iterator[Case]:
 
 def prove(name: str, seeds: Seeds) -> Proof:
     """Try everything for one kata."""
-    problems = [*shape(name)]  # while something is missing, nothing else is worth trying
+    problems = shape(name)  # while something is missing, nothing else is worth trying
     graded, margins, first, ran = 0, Margins(), set[str](), lines.Ran(outline.CHECKS / f"{name}.py")
     every = list(cases(name)) if not problems else []
     with Judge() as door:
@@ -112,44 +112,47 @@ def prove(name: str, seeds: Seeds) -> Proof:
     return Proof(name, len(kata.checks), len(kata.mistakes), forms, variants, graded, margins, tuple(problems))
 
 
-def shape(name: str) -> Iterator[str]:
-    """What is missing before anything can be tried, in the order in which to write it."""
-    kata, checks = registry.kata(name), f"harness/checks/{name}.py"
-    for path in (outline.SOLUTIONS / f"{name}.py", outline.CHECKS / f"{name}.py"):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            if TODO in line:
-                yield f"{path.relative_to(outline.ROOT)}:{number}: {line.partition(TODO)[2].strip()}"
+def shape(name: str) -> list[str]:
+    """What is missing before anything can be tried, one step at a time, in the order in which to do it."""
+    solution, checks = (_written(folder / f"{name}.py") for folder in (outline.SOLUTIONS, outline.CHECKS))
+    steps = (solution, _examples(name), _stub(name), checks, _content(name))
+    return next((found for step in steps if (found := list(step))), [])
+
+
+def _written(path: Path) -> Iterator[str]:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if TODO in line:
+            yield f"{path.relative_to(outline.ROOT)}:{number}: {line.partition(TODO)[2].strip()}"
+
+
+def _examples(name: str) -> Iterator[str]:
+    """The visible examples that the solution does not give, with what it gives instead."""
+    solution, heard = registry.solution(name), list[str]()
+    scope = vars(solution.reference()) | {"np": np}
+    test = doctest.DocTestParser().get_doctest(stubs.prompt(solution.source), scope, name, None, 0)
+    doctest.DocTestRunner(verbose=False).run(test, out=heard.append)
+    for text in heard:
+        said = text.partition("Failed example:\n")[2].strip()
+        yield f"solutions/{name}.py: an example of the prompt is not true: {said}"
+
+
+def _stub(name: str) -> Iterator[str]:
     if outline.stub(name) != (outline.KATAS / f"{name}.py").read_text(encoding="utf-8"):
         yield f"katas/{name}.py is not the stub of the solution: `kata reset {name}` makes it so"
-    for example, wrong in _examples(name):
-        yield f"solutions/{name}.py: the example {example} is not true: {wrong}"
-    for what, have, least in (
-        ("mistakes", kata.mistakes, 5),
-        ("hints", kata.hints, 3),
-        ("terms", kata.terms, 3),
-        ("questions", kata.questions, 3),
-    ):
+
+
+def _content(name: str) -> Iterator[str]:
+    kata, checks = registry.kata(name), f"harness/checks/{name}.py"
+    counts = (("mistake", kata.mistakes, 5), ("hint", kata.hints, 3), ("term", kata.terms, 3))
+    for what, have, least in (*counts, ("question", kata.questions, 3)):
         if len(have) < least:
-            yield f"{checks} has {len(have)} {what}, should have {least}"
+            yield f"{checks} has {len(have)} of the {least} {what}s that a kata needs: KATA.{what}(...)"
     for mistake in kata.mistakes:
         for form in mistake.forms:
             try:
                 registry.solution(name).patched(form)
             except ValueError as why:
                 yield f"{checks}: mistake {mistake.name}: {why}"
-
-
-def _examples(name: str) -> Iterator[tuple[str, str]]:
-    """The visible examples that the solution does not give, with what it gives instead."""
-    solution = registry.solution(name)
-    scope = vars(solution.reference()) | {"np": np}
-    found = doctest.DocTestParser().get_doctest(stubs.prompt(solution.source), scope, name, None, 0)
-    runner = doctest.DocTestRunner(verbose=False)
-    for example in found.examples:
-        heard: list[str] = []
-        one = doctest.DocTest([example], found.globs, name, None, 0, None)
-        if runner.run(one, out=heard.append, clear_globs=False).failed:
-            yield example.source.strip(), " ".join("".join(heard).split("Got:")[-1].split()) or "it prints nothing"
 
 
 def judged(case: Case, report: Report) -> list[str]:

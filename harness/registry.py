@@ -63,10 +63,14 @@ class Solution:
         """A function's signature, without its annotations."""
         args = self._nodes[function].args
         plain = tuple(arg.arg for arg in args.args)
-        given = [ast.unparse(value) for value in args.defaults]
+        given = [self._line(value) for value in args.defaults]
         required = len(plain) - len(given)
         words = [*plain[:required], *(f"{n}={value}" for n, value in zip(plain[required:], given, strict=True))]
         return Signature(f"{function}({', '.join(words)})", plain, required)
+
+    def _line(self, node: ast.expr) -> str:
+        """A short expression as it is written; `ast.get_source_segment` takes a thousand times as long."""
+        return self.source.splitlines()[node.lineno - 1].encode()[node.col_offset : node.end_col_offset].decode()
 
     def places(self, form: Form) -> set[tuple[int, int]]:
         """The lines that a form touches, as (piece, line); ValueError unless each patch matches exactly once."""

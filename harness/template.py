@@ -70,7 +70,7 @@ def untouched(submission: Submission, reference: Any, rng: Rng) -> None:
 # KATA.mistake("name_of_it", "what is wrong, in one sentence", ("axis=-1", "axis=0"), look="where to look")
 
 # TODO three hints, from a nudge to the whole thought, never the code: KATA.hint("...", "...", "...")
-# TODO three terms that a candidate should ask for: KATA.term("in three words", "the question?", "The answer.", (r"re",))
+# TODO three terms that a candidate should ask for: KATA.term("in three words", "a question?", "Its answer.", (r"re",))
 # TODO three follow-up questions with model answers of at most 80 words: KATA.question("Why ...?", "Because ...")
 '''
 

@@ -99,11 +99,12 @@ def _figures(proofs: Sequence[Proof], seeds: Seeds) -> str:
     right = max(one.margins.right for one in proofs)
     wrong = min(one.margins.wrong for one in proofs)
     wide = "by shape, dtype or exception alone" if math.isinf(wrong) else f"by {wrong:.2g} tolerances or more"
+    checks, graded = sum(one.checks for one in proofs), sum(one.graded for one in proofs)
     rows = (
-        f"{len(proofs)} katas, {sum(one.checks for one in proofs)} checks, {sum(one.graded for one in proofs)} gradings",
-        f"mistakes: {sum(one.mistakes for one in proofs)} in {forms} forms, each on {seeds.others} seeds, told {wide}",
-        f"right variants: {variants}, each on {seeds.others} seeds; solutions: {len(proofs)}, on {seeds.solution} seeds;",
-        f"  none lies further than {right:.2g} of a tolerance from the reference",
+        f"{len(proofs)} katas, {checks} checks, {graded} gradings",
+        f"{sum(one.mistakes for one in proofs)} mistakes in {forms} forms, on {seeds.others} seeds each: told {wide}",
+        f"{variants} right variants on {seeds.others} seeds, {len(proofs)} solutions on {seeds.solution}: none lies",
+        f"  further from the reference than {right:.2g} of a tolerance",
         f"to mend: {sum(len(one.problems) for one in proofs)}",
     )
     return "\n".join(["", *rows])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -49,8 +48,7 @@ class Failed(Exception):
         self.line = line
 
 
-@dataclass(frozen=True)
-class Crash:
+class Crash(NamedTuple):
     """Where a check failed and its one line, as pytest's short summary, `--tb=line` and JUnit ask for them."""
 
     path: str
@@ -62,8 +60,7 @@ class Crash:
         return f"{self.path}:{self.lineno}: {self.message}"
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """What pytest shows of a failed check: the text alone, so that no option prints a hidden check."""
 
     text: str

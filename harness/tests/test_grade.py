@@ -114,7 +114,8 @@ def test_an_interruption_ends_it_with_what_is_finished(
         (folder / "class" / f"z{number}_causal_mask.py").write_text(WAITS)
     marker = folder / "started"
     (folder / "class" / "y_causal_mask.py").write_text(
-        f"import ctypes\nctypes.CDLL(None).creat({os.fsencode(marker)!r}, 0o600)\n{WAITS}"
+        "import ctypes, time\n\ndef causal_mask(length):\n"
+        f"    ctypes.CDLL(None).creat({os.fsencode(marker)!r}, 0o600)\n    time.sleep(60)\n"
     )
     words = [str(folder / "class"), "--json", "--jobs", jobs, "--limit", "600"]
     running = start(*words)

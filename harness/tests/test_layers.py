@@ -98,7 +98,7 @@ def test_who_may_do_what() -> None:
         assert me == "plugin" or not roots & {"pytest", "pytest_timeout"}
         assert me == "registry" or not any(name.startswith("harness.checks") for name in names)
         prints = "print(" in path.read_text(encoding="utf-8")
-        assert me in {"cli", "plugin", "serve"} or not prints, path
+        assert me in {"cli", "plugin", "replay"} or not prints, path
 
 
 def test_an_untouched_run_needs_the_standard_library_alone() -> None:

@@ -326,7 +326,7 @@ HOSTILE = {
     "a lie": "sys._getframe(1).f_locals; tracing.Tracer.found = property(lambda s: [['f', 'y', 1, 'no array']])",
     "a flood": "tracing.Tracer.found = property(lambda s: [['f', 'y', 1, np.ones(9)]] * 10**5)",
 }
-FOUND = "tracing = next(m for m in gc.get_objects() if getattr(m, '__name__', '') == 'harness.tracing')"
+FOUND = "gc.unfreeze(); tracing = next(m for m in gc.get_objects() if getattr(m, '__name__', '') == 'harness.tracing')"
 HEAD = f"import gc, os, sys, threading\nimport numpy as np\n{FOUND}\ndef f(x):\n    "
 
 

@@ -60,11 +60,11 @@ class Crash(NamedTuple):
         return f"{self.path}:{self.lineno}: {self.message}"
 
 
-class Message(NamedTuple):
+class Message:
     """What pytest shows of a failed check: the text alone, so that no option prints a hidden check."""
 
-    text: str
-    reprcrash: Crash
+    def __init__(self, text: str, reprcrash: Crash) -> None:
+        self.text, self.reprcrash = text, reprcrash
 
     def __str__(self) -> str:
         """The whole text."""

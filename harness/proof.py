@@ -150,8 +150,8 @@ def _content(name: str) -> Iterator[str]:
     for mistake in kata.mistakes:
         for form in mistake.forms:
             try:
-                registry.solution(name).patched(form)
-            except ValueError as why:
+                compile(registry.solution(name).patched(form), f"<{name}>", "exec")
+            except (ValueError, SyntaxError) as why:
                 yield f"{checks}: mistake {mistake.name}: {why}"
 
 
@@ -170,10 +170,10 @@ def judged(case: Case, report: Report) -> list[str]:
         )
     failed = [o.level for o in report.outcomes if o.outcome == "failed"]
     named = [mistake.name for mistake in report.mistakes]
-    if case.mistake.level not in failed:
-        return [f"mistake {case.label} passes: no {case.mistake.level} check tells it from the solution"]
     if case.mistake.level == "follow-up" and "core" in failed:
         return [f"mistake {case.label} is catalogued as a follow-up, and fails the core"]
+    if case.mistake.level not in failed:
+        return [f"mistake {case.label} passes: no {case.mistake.level} check tells it from the solution"]
     if named != [case.mistake.name]:
         return [f"mistake {case.label} is named {' and '.join(named) or 'by no name'}, should be {case.mistake.name}"]
     return []

@@ -176,24 +176,18 @@ def refuses(ask: Function, cases: Iterable[Case]) -> None:
 
 
 def unchanged(ask: Function, right: Right, cases: Iterable[Case], times: int = 5) -> None:
-    """No case modifies what is passed in; read-only inputs work as well; the first case gives the same every time."""
+    """No case modifies what is passed in, and read-only inputs work; the first case gives the same every time."""
     cases = list(cases)
-    want = right(*cases[0])
-    for number, (call, answer) in enumerate(ask.each([cases[0]] * (times - 1) + cases), start=1):
+    plain, frozen = [cases[0]] * (times - 2) + cases, [read_only(case) for case in cases]
+    wants = {id(case): right(*case) for case in cases}
+    answers = list(zip(ask.each([*plain, *frozen]), [*plain, *cases], strict=True))
+    for number, ((call, answer), case) in enumerate(answers, start=1):
         if answer.changed:
-            one = " and ".join(answer.changed)
-            raise wrong(call, answer, f" modifies {one}, which belongs to the caller")
-        if number <= times:
-            same(call, answer, want, f"This is call number {number} with the same arguments." if number > 1 else "")
-    frozen = [read_only(case) for case in cases]
-    agrees(ask, right, frozen, "The inputs of this call are read-only arrays, so writing into one of them raises.")
-
-
-def repeats(ask: Function, right: Right, case: Case, times: int = 5) -> None:
-    """The same call gives the same, right answer every time."""
-    answers, want = ask.each([case] * times), right(*case)
-    for number, (call, answer) in enumerate(answers, start=1):
-        same(call, answer, want, f"This is call number {number} with the same arguments." if number > 1 else "")
+            raise wrong(call, answer, f" modifies {' and '.join(answer.changed)}, which belongs to the caller")
+        hint = f"This is call number {number} with the same arguments." if 1 < number < times else ""
+        if number > len(plain):
+            hint = "The inputs of this call are read-only arrays, so writing into one of them raises."
+        same(call, answer, wants[id(case)], hint)
 
 
 def distributes(ask: Function, right: Right, cases: Iterable[Case], what: str) -> None:

@@ -85,8 +85,7 @@ def whole_matrix(submission: Submission, reference: Any, rng: Rng) -> None:
 @KATA.core
 def repeatable(submission: Submission, reference: Any, rng: Rng) -> None:
     """the same call gives the same answer, also the fifth time and after other lengths"""
-    expect.agrees(submission.causal_mask, reference.causal_mask, [(n,) for n in (6, 3, 6, 9, 6, 3, 6)])
-    expect.repeats(submission.causal_mask, reference.causal_mask, (6,))
+    expect.agrees(submission.causal_mask, reference.causal_mask, [(n,) for n in (6, 3, 6, 6, 9, 6, 6)])
 
 
 @KATA.follow_up

@@ -10,13 +10,14 @@ from harness import expect, families
 from harness.families import AFFINE, MEAN, UNLESS, VARIANCE
 from harness.kata import Kata
 from harness.model import Submission
-from harness.moves import moves
-from harness.probe import Rng, normal, tokens, whole
+from harness.moves import moved
+from harness.probe import Rng, normal, tokens
 from harness.wire import Array
 
 KATA = Kata(track=2, minutes=5, functions=("layer_norm",))
 SMALL = np.array([[[1.0, 3.0, 1.0, 7.0], [2.0, -2.0, 2.0, 6.0]]])
 GAIN, BIAS = np.array([1.0, 2.0, -1.0, 3.0]), np.array([0.0, 1.0, 5.0, -2.0])
+PLAIN = np.ones(4), np.zeros(4)
 Case = tuple[Any, ...]
 
 
@@ -32,54 +33,48 @@ def case(rng: Rng, *shape: int) -> Case:
 
 @KATA.core
 def kind(submission: Submission, reference: Any, rng: Rng) -> None:
-    """the result is a float array of the shape of x, whatever its rank, also for whole numbers"""
-    cases = [case(rng, *shape) for shape in ((4,), (3, 4), (2, 3, 5), (2, 3, 4, 5), (1, 1, 2))]
-    cases.append((np.arange(12).reshape(3, 4), *affine(rng, 4)))
+    """the result is a float array of the shape of x, whatever its rank"""
+    cases = [case(rng, *shape) for shape in ((4,), (3, 4), (2, 3, 5), (2, 3, 4, 5))]
     for call, answer in submission.layer_norm.each(cases):
-        expect.returned(call, answer, reference.layer_norm(*call.args))
+        expect.returned(call, answer, call.args[0])
 
 
 @KATA.core
 def rows_alone(submission: Submission, reference: Any, rng: Rng) -> None:
     """a row of the result depends on that row of x alone"""
-    found = moves(submission.layer_norm, reference.layer_norm, case(rng, 2, 4, 5), 0, rng, over=(0, 2))
-    found.should_be(np.eye(4, dtype=bool), "token", "row of x")
-    batch = moves(submission.layer_norm, reference.layer_norm, case(rng, 3, 2, 5), 0, rng, axis=0, over=(1, 2))
-    batch.should_be(np.eye(3, dtype=bool), "sequence", "sequence of x")
+    x, *both = args = case(rng, 2, 2, 5)
+    cases: list[Case] = [args]
+    for n in range(4):
+        changed = x.copy()
+        changed[divmod(n, 2)] = normal(rng, 5, deviation=2)
+        cases.append((changed, *both))
+    found = moved(submission.layer_norm, reference.layer_norm(*args), cases, over=(2,))
+    found.should_be(np.eye(4, dtype=bool), "row", "row of x", "Rows 0 and 1 are the first sequence, 2 and 3 the next.")
 
 
 @KATA.core
 def plain(submission: Submission, reference: Any, rng: Rng) -> None:
     """with a gain of 1 and a bias of 0 every row comes out centred and scaled"""
-    one, zero = np.ones(4), np.zeros(4)
-    cases = [(SMALL, one, zero), (SMALL[0, :1], one, zero), (normal(rng, 2, 3, 4, mean=3, deviation=2), one, zero)]
+    cases = [(SMALL, *PLAIN), (normal(rng, 2, 3, 4, mean=3, deviation=2), *PLAIN)]
     expect.agrees(submission.layer_norm, reference.layer_norm, cases, "gamma is 1 and beta 0 here.")
-
-
-@KATA.core
-def gain_and_bias(submission: Submission, reference: Any, rng: Rng) -> None:
-    """each feature has its own gain, and after it its own bias"""
-    hint = "The gain scales what has been normalised, and the bias comes last."
-    cases = [(SMALL, GAIN, 0 * BIAS), (SMALL, GAIN, BIAS), case(rng, 2, 3, 4), case(rng, 4, 4)]
-    expect.agrees(submission.layer_norm, reference.layer_norm, cases, hint)
 
 
 @KATA.core
 def epsilon(submission: Submission, reference: Any, rng: Rng) -> None:
     """eps, 1e-5 unless another one is given, is added to the variance: it tells on rows of little spread"""
-    x, *both = case(rng, 2, 3, 4)
-    cases = [(0.003 * SMALL, GAIN, BIAS), (SMALL, GAIN, BIAS, 2.0), (0.01 * x, *both), (x, *both, 0.1)]
-    cases += [(1e-3 * x, *both, 1e-6), (np.full((1, 2, 4), 7.0), *both), (x, *both, 1e-12)]
-    expect.agrees(submission.layer_norm, reference.layer_norm, cases)
+    x = normal(rng, 2, 3, 4, deviation=2)
+    cases: list[Case] = [(0.003 * SMALL, *PLAIN), (SMALL, *PLAIN, 2.0), (x, *PLAIN, 0.1)]
+    cases += [(1e-3 * x, *PLAIN, 1e-6), (np.full((1, 2, 4), 7.0), *PLAIN)]
+    expect.agrees(submission.layer_norm, reference.layer_norm, cases, "gamma is 1 and beta 0 here.")
 
 
 @KATA.core
 def values(submission: Submission, reference: Any, rng: Rng) -> None:
-    """rows of any mean and spread, at every rank and width"""
-    shapes = [(2, 3, 8), (3, 1, 6), (1, 5, 2), (2, 2, 3, 4), (7,), (5, 5), (2, 70, 4), (1, 2, 130)]
-    cases: list[Case] = [case(rng, *shape) for shape in shapes]
+    """each feature has its own gain, and after it its own bias, at every rank, width, mean and spread"""
+    cases: list[Case] = [(SMALL, GAIN, 0 * BIAS), (SMALL, GAIN, BIAS)]
+    cases += [case(rng, *shape) for shape in ((1, 5, 2), (7,), (5, 5), (2, 2, 3, 4), (2, 70, 4), (1, 2, 130))]
     cases += [(tokens(rng, 2, 6, 8), *affine(rng, 8)), (50 + normal(rng, 2, 3, 4), *affine(rng, 4))]
-    cases += [(np.arange(24).reshape(2, 3, 4) % 7, *affine(rng, 4)), (whole(rng, 3, 4, top=1000), *affine(rng, 4))]
+    cases.append((np.arange(24).reshape(2, 3, 4) % 7, *affine(rng, 4)))
     expect.agrees(submission.layer_norm, reference.layer_norm, cases)
 
 
@@ -92,14 +87,14 @@ def inputs_untouched(submission: Submission, reference: Any, rng: Rng) -> None:
 @KATA.follow_up
 def float32(submission: Submission, reference: Any, rng: Rng) -> None:
     """float32 in gives float32 out"""
-    expect.keeps_float32(submission.layer_norm, reference.layer_norm, [case(rng, 2, 3, 4), case(rng, 5)])
+    expect.keeps_float32(submission.layer_norm, reference.layer_norm, [case(rng, 2, 3, 4)])
 
 
 @KATA.follow_up
 def refuses(submission: Submission, reference: Any, rng: Rng) -> None:
     """a gamma or a beta that does not fit, or an x without axes, raises ValueError"""
     x, gamma, beta = case(rng, 2, 3, 4)
-    cases = [(x, gamma[:3], beta), (x, gamma, beta[:1]), (x, gamma[None], beta), (x, gamma[:1], beta[:1])]
+    cases = [(x, gamma[:3], beta), (x, gamma, beta[:1]), (x, gamma[None], beta)]
     expect.refuses(submission.layer_norm, [*cases, (np.array(2.0), gamma, beta)])
 
 
@@ -139,10 +134,18 @@ says = "the norm runs over the second axis of x, whatever its rank, instead of t
 axes = [(line, line.replace("-1", "min(1, x.ndim - 1)")) for line in (MEAN, VARIANCE)]
 name("axis_1", says, tuple(axes), look="the axis of mean and variance")
 says = "x is overwritten by the norm: it belongs to the caller"
-name("input_modified", says, (CENTRED, "np.subtract(x, mean, out=x)"), look="-=, /= or out= on an array passed in")
+into = (CENTRED, "np.subtract(x, mean, out=x)")
+floats = (MEAN, f"{MEAN}\n    x = x if x.dtype.kind == 'f' else x.astype(float)")
+name("input_modified", says, into, (floats, into), look="-=, /= or out= on an array passed in")
 says = "a float64 scalar or table makes float64 of float32 activations"
 form = (ROOT, "np.sqrt(variance + np.float64(eps))")
 name("float32_lost", says, form, look="where float64 comes in", level="follow-up")
+says = "a gain or a bias that does not fit is not refused: one of length 1 broadcasts, and nobody notices"
+form = ("x.ndim == 0 or not gamma.shape == beta.shape == x.shape[-1:]", "False")
+name("gain_not_refused", says, form, look="the shapes of gamma and beta", level="follow-up", check="refuses")
+says = "the array is flattened in the order of its memory, so another layout gives another answer"
+form = (CENTRED, f'{CENTRED}.ravel(order="K").reshape(x.shape)')
+name("memory_order", says, form, look="order='K' or 'A', or strides taken for granted", level="follow-up")
 
 KATA.hint(
     "A layer norm knows one token at a time. Write down what it does to one row of d numbers, and let the other axes "

@@ -187,7 +187,7 @@ says = "the array is flattened in the order of its memory, so another layout giv
 form = (EQUAL, 'padding = (ids == pad_id).ravel(order="K").reshape(ids.shape)')
 name("memory_order", says, form, look="order='K' or 'A', or strides taken for granted", level="follow-up")
 says = "ids of a wrong rank, or that are no integers, are not refused"
-form = ("ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer)", "False")
+form = ("if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):", "if False:")
 name("ids_not_refused", says, form, look="the rank and the dtype of ids", level="follow-up", check="refuses")
 
 KATA.hint(

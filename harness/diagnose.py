@@ -61,8 +61,9 @@ def _diagnosed(kata: Kata, outcomes: Sequence[Outcome], records: Sequence[Record
             registry.solution(kata.name).reference(), [r for r in records if r[0] in checks]
         )
         found += [m for m in _recognise(kata.name, entries, evidence, sound, found) if m not in found]
-        if level == "follow-up" or not found:
-            found += _by_check(entries, failed, first=level == "core")
+        core_fails = any(o.outcome == "failed" and o.level == "core" for o in outcomes)
+        if not (found if level == "core" else core_fails):  # else the check may have failed for that very cause
+            found += [name for name in _by_check(entries, failed, level == "core") if name not in found]
         named |= {m.name: Named(m.name, m.kind, m.says, m.look) for m in kata.mistakes if m.name in found}
         if not found and level == "core" and evidence:
             remark = _nearest(kata.name, entries, evidence)

@@ -273,6 +273,9 @@ KATA.mistake("input_modified", says, form, look="+= on an array that was passed 
 says = "a query with nothing to see gives NaN, and in the next layer its key makes NaN of every other position"
 hint = "A weight of exactly nought is no protection: what is nought times NaN?"
 KATA.mistake("nan_spreads", says, masks.NAN, look="a softmax of -inf alone", hint=hint, level="follow-up")
+says = "weights, gains and biases of another shape are not refused: some broadcast"
+families.guard(KATA, "weights_not_refused", says, "params[name].shape != shape", "refuses_misfits")
+families.memory_order(KATA, "check_shapes(x, memory, params, heads)")
 
 KATA.hint(
     "Write the six lines of a layer first, and only then what they call. Two of the three sublayers are the same "

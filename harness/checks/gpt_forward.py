@@ -45,6 +45,41 @@ def kind(submission: Submission, reference: Any, rng: Rng) -> None:
 
 
 @KATA.core
+def tie(submission: Submission, reference: Any, rng: Rng) -> None:
+    """the head is the token embedding: the row of a token that is not among the ids moves its own logits alone"""
+    ids, params, heads = case(rng, 2, 3, 5, 8, 6, 2)
+    ids = ids % 3
+    cases = [(ids, params, heads)]
+    for token in (3, 4):
+        table = params["token_embedding"].copy()
+        table[token] = normal(rng, 8, deviation=2)
+        cases.append((ids, params | {"token_embedding": table}, heads))
+    found = moved(submission.gpt_forward, reference.gpt_forward(*cases[0]), cases, (0, 1))
+    found.should_be(np.eye(5, 5, dtype=bool)[:, 3:], "logit column", "unused embedding row")
+
+
+@KATA.core
+def sequences_apart(submission: Submission, reference: Any, rng: Rng) -> None:
+    """a sequence is scored as if it were alone in its batch"""
+    ids, params, heads = case(rng, 3, 4, 7, 8, 5, 2)
+    cases = [(ids, params, heads), *((ids[b : b + 1].copy(), params, heads) for b in range(3))]
+    (call, answer), *alone = submission.gpt_forward.each(cases)
+    want = expect.returned(call, answer, reference.gpt_forward(*cases[0]))
+    for b, (call, answer) in enumerate(alone):
+        expect.same(call, answer, want[b : b + 1], f"Should be: as beside two others. This is sequence {b} alone.")
+
+
+@KATA.core
+def spare_positions(submission: Submission, reference: Any, rng: Rng) -> None:
+    """position rows beyond T change nothing"""
+    ids, params, heads = case(rng, 2, 3, 7, 8, 5, 2)
+    table = params["position_embedding"]
+    other = np.concatenate([table[:3], normal(rng, 4, 8, deviation=3)])
+    cases = [(ids, params | {"position_embedding": one}, heads) for one in (table, table[:3].copy(), other)]
+    stays(submission.gpt_forward, cases, reference.gpt_forward(*cases[0]), "only unused position rows change")
+
+
+@KATA.core
 def without_blocks(submission: Submission, reference: Any, rng: Rng) -> None:
     """without a block the logits are the norm of token row plus position row, times the token embedding transposed"""
     ids, params, heads = small_case()
@@ -62,6 +97,12 @@ def closed_blocks(submission: Submission, reference: Any, rng: Rng) -> None:
 
 
 @KATA.core
+def prefix_invariance(submission: Submission, reference: Any, rng: Rng) -> None:
+    """what follows a prefix does not change the logits of that prefix, wherever it is cut"""
+    causal.prefix_stays(submission.gpt_forward, reference.gpt_forward, case(rng, 2, 5, 7, 8, 12, 2))
+
+
+@KATA.core
 def influence(submission: Submission, reference: Any, rng: Rng) -> None:
     """the logits at position i depend on the tokens 0 to i, the one at i included, and on no later one"""
     ids, params, heads = case(rng, 2, 5, 9, 8, 12, 2)
@@ -72,47 +113,6 @@ def influence(submission: Submission, reference: Any, rng: Rng) -> None:
         cases.append((other, params, heads))
     found = moved(submission.gpt_forward, reference.gpt_forward(*cases[0]), cases, (0, 2))
     found.should_be(np.tri(5, dtype=bool), "position", "token")
-
-
-@KATA.core
-def sequences_apart(submission: Submission, reference: Any, rng: Rng) -> None:
-    """a sequence is scored as if it were alone in its batch"""
-    ids, params, heads = case(rng, 3, 4, 7, 8, 5, 2)
-    cases = [(ids, params, heads), *((ids[b : b + 1].copy(), params, heads) for b in range(3))]
-    (call, answer), *alone = submission.gpt_forward.each(cases)
-    want = expect.returned(call, answer, reference.gpt_forward(*cases[0]))
-    for b, (call, answer) in enumerate(alone):
-        expect.same(call, answer, want[b : b + 1], f"Should be: as beside two others. This is sequence {b} alone.")
-
-
-@KATA.core
-def prefix_invariance(submission: Submission, reference: Any, rng: Rng) -> None:
-    """what follows a prefix does not change the logits of that prefix, wherever it is cut"""
-    causal.prefix_stays(submission.gpt_forward, reference.gpt_forward, case(rng, 2, 5, 7, 8, 12, 2))
-
-
-@KATA.core
-def tie(submission: Submission, reference: Any, rng: Rng) -> None:
-    """the head is the token embedding: the row of a token that is not among the ids moves its own logits alone"""
-    ids, params, heads = case(rng, 2, 3, 5, 8, 6, 2)
-    ids = ids % 3
-    cases = [(ids, params, heads)]
-    for token in (3, 4):
-        table = params["token_embedding"].copy()
-        table[token] = normal(rng, 8, deviation=2)
-        cases.append((ids, params | {"token_embedding": table}, heads))
-    found = moved(submission.gpt_forward, reference.gpt_forward(*cases[0]), cases, (0, 1))
-    found.should_be(np.eye(5, 5, dtype=bool)[:, 3:], "logit column", "unused embedding row")
-
-
-@KATA.core
-def spare_positions(submission: Submission, reference: Any, rng: Rng) -> None:
-    """position rows beyond T change nothing"""
-    ids, params, heads = case(rng, 2, 3, 7, 8, 5, 2)
-    table = params["position_embedding"]
-    other = np.concatenate([table[:3], normal(rng, 4, 8, deviation=3)])
-    cases = [(ids, params | {"position_embedding": one}, heads) for one in (table, table[:3].copy(), other)]
-    stays(submission.gpt_forward, cases, reference.gpt_forward(*cases[0]), "only unused position rows change")
 
 
 @KATA.core
@@ -229,6 +229,15 @@ name("embedding_normalised", says, form, look="what comes between the embedding 
 says = "the positions are added again before every block, not once at the start"
 later = f'{STEP[:10]}x + params["position_embedding"][: x.shape[1]], layer, heads)'
 name("positions_in_every_block", says, ((STEP, later), (families.ADDED, "return tokens")), (STEP, later), look=STACK)
+says = "ids outside the vocabulary are not refused: a negative id reads from the end"
+families.guard(KATA, "ids_not_refused", says, "ids.min() < 0 or ids.max() >= V", "refuses_ids")
+says = "weights of another shape are not refused: some of them broadcast"
+families.guard(KATA, "weights_not_refused", says, "weights[name].shape != shape", "refuses_weights")
+families.memory_order(KATA, "check_weights(params, heads)", "ids")
+says = "the layers are popped off params: the list belongs to the caller, and is empty in the next call"
+loop = 'for layer in params["layers"]:\n        x = block(x, layer, heads)'
+popped = (loop, 'while params["layers"]:\n        x = block(x, params["layers"].pop(0), heads)')
+KATA.mistake("input_modified", says, popped, look="what happens to params")
 
 KATA.hint(
     "Write the last function first, in five lines, as if all that it calls were there: what goes in at the bottom, "

@@ -100,22 +100,12 @@ def heads_apart(submission: Submission, reference: Any, rng: Rng) -> None:
 
 @KATA.core
 def values(submission: Submission, reference: Any, rng: Rng) -> None:
-    """the numbers are right, for any number of tokens and heads"""
-    shapes = [(2, 4, 2, 3), (3, 3, 3, 2), (2, 5, 1, 4), (2, 3, 4, 1), (1, 1, 2, 2), (2, 2, 2, 5), (1, 66, 2, 2)]
-    expect.agrees(
-        submission.multi_head_attention,
-        reference.multi_head_attention,
-        [small(), *(case(rng, *shape) for shape in shapes)],
-    )
-
-
-@KATA.core
-def masked_values(submission: Submission, reference: Any, rng: Rng) -> None:
-    """a mask may be (T, T), (B, 1, 1, T), (B, 1, T, T) or anything else that broadcasts, and False everywhere"""
-    shapes = [(4, 4), (2, 1, 1, 4), (2, 1, 4, 4), (2, 3, 4, 4), (1, 3, 1, 4), (1, 1, 4, 4)]
-    plain = case(rng, 2, 4, 3, 2)
-    cases = [(*small(), causal(2)), (*plain, causal(4)), (*plain, np.zeros((4, 4), bool))]
-    cases += [case(rng, 2, 4, 3, 2, *shape) for shape in shapes]
+    """the numbers are right for any number of tokens and heads, and any mask that broadcasts, False everywhere too"""
+    shapes = [(2, 4, 2, 3), (3, 3, 3, 2), (2, 3, 4, 1), (1, 1, 2, 2), (2, 2, 2, 5), (1, 66, 2, 2)]
+    masks = [(4, 4), (2, 1, 1, 4), (2, 1, 4, 4), (2, 3, 4, 4), (1, 3, 1, 4)]
+    cases = [small(), (*small(), causal(2)), *(case(rng, *shape) for shape in shapes)]
+    cases += [case(rng, 2, 4, 3, 2, *mask) for mask in masks]
+    cases.append((*case(rng, 2, 4, 3, 2), np.zeros((4, 4), bool)))
     expect.agrees(submission.multi_head_attention, reference.multi_head_attention, cases)
 
 
@@ -130,7 +120,7 @@ def untouched(submission: Submission, reference: Any, rng: Rng) -> None:
 def refuses_heads(submission: Submission, reference: Any, rng: Rng) -> None:
     """a number of heads that does not divide d raises ValueError"""
     x, params, _ = case(rng, 2, 3, 4, 2)
-    expect.refuses(submission.multi_head_attention, [(x, params, 3), (x, params, 16)])
+    expect.refuses(submission.multi_head_attention, [(x, params, 3), (x, params, 16), (x, params, 0)])
 
 
 @KATA.follow_up
@@ -205,6 +195,16 @@ form = ('x @ params["wv"]', "x")
 name("wv_missing", "the values are not projected: they are x itself", form, look="what v is made from")
 says = "the softmax is missing: the scores themselves are used as weights"
 name("softmax_missing", says, (SOFTMAX, "weights = scores"), look="between scores and values")
+says = "a number of heads that does not divide the width is not refused"
+families.guard(KATA, "heads_not_refused", says, "heads < 1 or d % heads", "refuses_heads")
+says = "weights of another shape are not refused"
+families.guard(KATA, "weights_not_refused", says, "params[name].shape != (d, d)", "refuses_misfits")
+families.memory_order(KATA, "check_shapes(x, params, heads, blocked)")
+families.no_max(KATA)
+says = "the scale is folded into wq in place: the weights belong to the caller, and shrink with every call"
+query = 'q = split_heads(x @ params["wq"], heads)'
+folded = (query, f'params["wq"] *= (x.shape[-1] // heads) ** -0.5\n    {query}'), (" / dh**0.5", "")
+KATA.mistake("input_modified", says, folded, look="*= on an array that was passed in")
 
 KATA.hint(
     "One attention, done H times side by side. Which part of the width belongs to each head, and when do the heads "

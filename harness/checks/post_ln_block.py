@@ -70,6 +70,21 @@ def kind(submission: Submission, reference: Any, rng: Rng) -> None:
 
 
 @KATA.core
+def weights_used(submission: Submission, reference: Any, rng: Rng) -> None:
+    """changing any one of the twelve parameters changes the result"""
+    x, params, heads = case(rng, 2, 3, 8, 12, 2)
+    other = layer(rng, 8, 12)
+    others = {name: (x, params | {name: other[name]}, heads) for name in NAMES}
+    causal.all_used(submission.post_ln_block, reference.post_ln_block, (x, params, heads), others)
+
+
+@KATA.core
+def prefix_invariance(submission: Submission, reference: Any, rng: Rng) -> None:
+    """what follows a prefix does not change the result for that prefix, wherever it is cut"""
+    causal.prefix_stays(submission.post_ln_block, reference.post_ln_block, case(rng, 2, 5, 8, 12, 2))
+
+
+@KATA.core
 def influence(submission: Submission, reference: Any, rng: Rng) -> None:
     """row i of the result depends on the rows 0 to i of x, itself included, and on no later one"""
     args = case(rng, 2, 5, 8, 12, 2)
@@ -96,21 +111,6 @@ def feed_forward(submission: Submission, reference: Any, rng: Rng) -> None:
     hint = "wo is zero here, so attention adds nothing."
     cases = [(x, shut | {"c1": np.zeros(3), "c2": np.zeros(4)}, heads), (x, shut, heads)]
     expect.agrees(submission.post_ln_block, reference.post_ln_block, cases, hint)
-
-
-@KATA.core
-def weights_used(submission: Submission, reference: Any, rng: Rng) -> None:
-    """changing any one of the twelve parameters changes the result"""
-    x, params, heads = case(rng, 2, 3, 8, 12, 2)
-    other = layer(rng, 8, 12)
-    others = {name: (x, params | {name: other[name]}, heads) for name in NAMES}
-    causal.all_used(submission.post_ln_block, reference.post_ln_block, (x, params, heads), others)
-
-
-@KATA.core
-def prefix_invariance(submission: Submission, reference: Any, rng: Rng) -> None:
-    """what follows a prefix does not change the result for that prefix, wherever it is cut"""
-    causal.prefix_stays(submission.post_ln_block, reference.post_ln_block, case(rng, 2, 5, 8, 12, 2))
 
 
 @KATA.core
@@ -223,6 +223,10 @@ name("gelu", says, *forms, look="the activation of the feed-forward", kind="conv
 says = "the first residual is added in place, which overwrites the caller's x"
 in_place = (FIRST, f"x += {ATTEND}\n    x = layer_norm(x, {ONE}")
 name("input_modified", says, in_place, look="+= on an array that was passed in")
+says = "weights, gains and biases of another shape are not refused: some broadcast"
+families.guard(KATA, "weights_not_refused", says, "params[name].shape != shape", "refuses_misfits")
+families.memory_order(KATA, "check_shapes(x, params, heads)")
+families.no_max(KATA)
 
 KATA.hint(
     "Write the two lines of the block first. In each there is a branch, a sum and a norm: in which order?",

@@ -12,6 +12,7 @@ from harness.families.ends import (
     log_softmax,
     untied,
 )
+from harness.families.guards import guard, memory_order, no_max
 from harness.families.heads import FILL, MASK, OVER_QUERIES, TRIANGLE, attention, causal, heads, scores, triangle
 from harness.families.layers import ERF, FIRST, GELU, MIDDLE, SECOND, gelu, relu, sublayers
 from harness.families.norms import AFFINE, MEAN, VARIANCE, layer_norm
@@ -40,11 +41,14 @@ __all__ = [
     "causal",
     "embedding",
     "gelu",
+    "guard",
     "head",
     "heads",
     "last_position",
     "layer_norm",
     "log_softmax",
+    "memory_order",
+    "no_max",
     "relu",
     "scores",
     "sublayers",

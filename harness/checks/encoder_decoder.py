@@ -144,6 +144,17 @@ def blocked_memory_never_matters(submission: Submission, reference: Any, rng: Rn
 
 
 @KATA.core
+def values(submission: Submission, reference: Any, rng: Rng) -> None:
+    """the numbers of a layer are right: its three sublayers in order, each with its own norm and weights"""
+    sizes = [(2, 3, 5, 8, 2, 6), (2, 4, 4, 6, 3, 5), (3, 5, 2, 6, 2, 6), (1, 1, 1, 4, 1, 3), (1, 66, 70, 4, 2, 5)]
+    _, memory, *rest = case(rng, 2, 5, 3, 8, 2, 9)
+    cases = [small(), *(case(rng, *size) for size in sizes), (tokens(rng, 2, 5, 8), memory, *rest)]
+    x, _, *rest = case(rng, 2, 3, 4, 8, 4, 5)
+    cases.append((0.003 * x, 0.1 * normal(rng, 2, 4, 8), *rest))
+    expect.agrees(submission.decoder_layer, reference.decoder_layer, cases)
+
+
+@KATA.core
 def masks_of_any_shape(submission: Submission, reference: Any, rng: Rng) -> None:
     """a mask may be (S,), (T, S), (B, 1, 1, S), (B, H, T, S) or anything else that broadcasts"""
     *args, source, own = case(rng, 2, 4, 4, 6, 2, 5, "mt")
@@ -152,17 +163,6 @@ def masks_of_any_shape(submission: Submission, reference: Any, rng: Rng) -> None
     key = np.array([False, False, True, False])  # padding of the target, as a key, where no query is left alone
     cases += [(*args, source, key), (*args, source[:1], key[None, None, None] & np.ones((2, 1, 1, 1), bool))]
     cases += [case(rng, 3, 3, 5, 6, 2, 7, "mt"), case(rng, 3, 5, 2, 6, 3, 7, "mt")]
-    expect.agrees(submission.decoder_layer, reference.decoder_layer, cases)
-
-
-@KATA.core
-def values(submission: Submission, reference: Any, rng: Rng) -> None:
-    """the numbers of a layer are right: its three sublayers in order, each with its own norm and weights"""
-    sizes = [(2, 3, 5, 8, 2, 6), (2, 4, 4, 6, 3, 5), (3, 5, 2, 6, 2, 6), (1, 1, 1, 4, 1, 3), (1, 66, 70, 4, 2, 5)]
-    _, memory, *rest = case(rng, 2, 5, 3, 8, 2, 9)
-    cases = [small(), *(case(rng, *size) for size in sizes), (tokens(rng, 2, 5, 8), memory, *rest)]
-    x, _, *rest = case(rng, 2, 3, 4, 8, 4, 5)
-    cases.append((0.003 * x, 0.1 * normal(rng, 2, 4, 8), *rest))
     expect.agrees(submission.decoder_layer, reference.decoder_layer, cases)
 
 

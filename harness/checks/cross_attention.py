@@ -244,13 +244,10 @@ name("positions_added", says, form, look="what wk is applied to")
 says = "a batch row whose memory is all padding does not return its x: it gives NaN, or reads the padding"
 look = "the softmax of a row with nothing to see"
 name("all_padding_lost", says, NAN, (HIDE, FILLED), look=look, level="follow-up")
-says = "an array is flattened in the order of its memory, so another layout gives another answer"
-form = ("return (x - mean)", 'return (x - mean).ravel(order="K").reshape(x.shape)')
-name("memory_order", says, form, look="order='K' or 'A', or strides taken for granted", level="follow-up")
+families.memory_order(KATA, f"variance = {families.VARIANCE}")
 says = "a padding that does not fit the memory is not refused: one of a single row broadcasts, and nobody notices"
-form = ("if memory_padding is not None and memory_padding.shape != memory.shape[:2]:", "if False:")
-look = "the shape of memory_padding"
-name("padding_not_refused", says, form, look=look, level="follow-up", check="refuses_misfits")
+unfit = "memory_padding is not None and memory_padding.shape != memory.shape[:2]"
+families.guard(KATA, "padding_not_refused", says, unfit, "refuses_misfits")
 families.attention(KATA, (OVER_QUERIES, NAN), (OVER_QUERIES, (HIDE, FILLED)), (OVER_QUERIES, (HIDE, ADDED)))
 families.heads(KATA)
 facts.source(KATA)

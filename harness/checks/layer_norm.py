@@ -140,12 +140,10 @@ name("input_modified", says, into, (floats, into), look="-=, /= or out= on an ar
 says = "a float64 scalar or table makes float64 of float32 activations"
 form = (ROOT, "np.sqrt(variance + np.float64(eps))")
 name("float32_lost", says, form, look="where float64 comes in", level="follow-up")
-says = "the array is flattened in the order of its memory, so another layout gives another answer"
-form = (CENTRED, f'{CENTRED}.ravel(order="K").reshape(x.shape)')
-name("memory_order", says, form, look="order='K' or 'A', or strides taken for granted", level="follow-up")
+families.memory_order(KATA, f"variance = {VARIANCE}")
 says = "a gain or a bias that does not fit is not refused: one of length 1 broadcasts, and nobody notices"
-form = ("if x.ndim == 0 or not gamma.shape == beta.shape == x.shape[-1:]:", "if False:")
-name("gain_not_refused", says, form, look="the shapes of gamma and beta", level="follow-up", check="refuses")
+unfit = "x.ndim == 0 or not gamma.shape == beta.shape == x.shape[-1:]"
+families.guard(KATA, "gain_not_refused", says, unfit, "refuses")
 
 KATA.hint(
     "A layer norm knows one token at a time. Write down what it does to one row of d numbers, and let the other axes "

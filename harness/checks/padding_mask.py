@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect, grids
+from harness import expect, families, grids
 from harness.families import MASK, TRIANGLE, UNLESS
 from harness.influence import reading
 from harness.kata import Kata
@@ -183,12 +183,10 @@ name("additive_mask", says, *forms, look=look, kind="convention")
 says = "the ids are overwritten: they belong to the caller"
 form = (EQUAL, "ids -= pad_id\n    padding = ids == 0")
 name("input_modified", says, form, look="-=, out= or an assignment into ids")
-says = "the array is flattened in the order of its memory, so another layout gives another answer"
-form = (EQUAL, 'padding = (ids == pad_id).ravel(order="K").reshape(ids.shape)')
-name("memory_order", says, form, look="order='K' or 'A', or strides taken for granted", level="follow-up")
+families.memory_order(KATA, EQUAL, "padding")
 says = "ids of a wrong rank, or that are no integers, are not refused"
-form = ("if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):", "if False:")
-name("ids_not_refused", says, form, look="the rank and the dtype of ids", level="follow-up", check="refuses")
+unfit = "ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer)"
+families.guard(KATA, "ids_not_refused", says, unfit, "refuses")
 
 KATA.hint(
     "Say in words which entries are True: for one row of the batch, one query and one key.",

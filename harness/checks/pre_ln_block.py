@@ -168,16 +168,10 @@ says = "positions are added inside the block: they came with the embedding"
 WAVES = "np.sin(np.outer(np.arange(x.shape[1]) + 1, np.arange(x.shape[2]) + 1))"
 form = (families.FIRST, families.FIRST.replace("(x)", f"(x + {WAVES})"))
 KATA.mistake("positions_added", says, form, look="what attention is given beside LN(x)", kind="convention")
-says = "the maximum is not subtracted before exp, so scores of 1e3 overflow"
-form = ("np.exp(scores - scores.max(axis=-1, keepdims=True))", "np.exp(scores)")
-KATA.mistake("no_max_subtracted", says, form, look="the softmax", level="follow-up")
-form = ("return (x - mean)", 'return (x - mean).ravel(order="K").reshape(x.shape)')
-says = "an array is flattened in the order of its memory, so another layout gives another answer"
-look = "order='K' or 'A', or strides taken for granted"
-KATA.mistake("memory_order", says, form, look=look, level="follow-up")
+families.no_max(KATA)
+families.memory_order(KATA, f"variance = {families.VARIANCE}")
 says = "weights of another shape are not refused: a w2 of one column broadcasts, and nobody notices"
-form, look = ("if params[name].shape != shape:", "if False:"), "the shapes of the weights"
-KATA.mistake("weights_not_refused", says, form, look=look, level="follow-up", check="refuses")
+families.guard(KATA, "weights_not_refused", says, "params[name].shape != shape", "refuses")
 
 KATA.hint(
     "Write the two residual lines first, and only then what they call. Which parts of the block let tokens exchange "

@@ -15,6 +15,7 @@ from harness.families import ERF, FIRST, GELU, SECOND
 from harness.judge import Judge
 from harness.kata import Form
 from harness.model import Answer, Call, Raised, Submission, Wrong
+from harness.tests.test_scalar_models import measured
 from harness.tests.test_torch import agree, drawn, solution, tensor, torch, weights
 from harness.tests.test_torch import block as pre_ln_module
 from harness.tests.test_torch_attention import encoder_layer
@@ -23,7 +24,7 @@ from harness.wire import Array
 
 F: Any = torch.nn.functional
 Params = dict[str, Any]
-B, T, S, d, H, f, V, LAYERS = 2, 5, 7, 8, 2, 12, 11, 3
+B, T, S, d, H, f, V, LAYERS, STEPS = 2, 5, 7, 8, 2, 12, 11, 3, 6
 SEEDS = pytest.mark.parametrize("seed", range(3))
 
 
@@ -37,7 +38,7 @@ class PostLN:
 
     def __init__(self, seed: int) -> None:
         rng = drawn(1, seed)
-        self.E, self.P, self.head = rng.normal(size=(V, d)), rng.normal(size=(T + 3, d)), rng.normal(size=(d, V))
+        self.E, self.P, self.head = rng.normal(size=(V, d)), rng.normal(size=(T + STEPS, d)), rng.normal(size=(d, V))
         sizes = {"g1": d, "b1": d, "g2": d, "b2": d, "c1": f, "c2": d}
         self.layers = [weights(rng, d, f) | vectors(rng, **sizes) for _ in range(LAYERS)]
         self.gamma, self.beta = vectors(rng, g=d, b=d).values()
@@ -68,12 +69,35 @@ class PostLN:
             return head(norm(x))
 
 
-@SEEDS
-def test_design_1_logits_and_their_probabilities(seed: int) -> None:
-    model = PostLN(seed)
-    ours, theirs = model.logits(model.ids), model.module(model.ids)
-    agree(ours, theirs)
-    agree(solution("stable_softmax").stable_softmax(ours[:, -1] / 0.7), torch.softmax(theirs[:, -1] / 0.7, -1))
+def same_tokens(model: PostLN, temperature: float) -> None:
+    """Both ways go on with the prompts: ours draws from a generator, theirs finds the same numbers in its shares."""
+    ours, theirs, rng, uniform = model.ids, model.ids, np.random.default_rng(1), np.random.default_rng(1)
+    for _ in range(STEPS):
+        scores = model.module(theirs)[:, -1]
+        agree(model.logits(ours)[:, -1], scores)
+        if temperature:
+            shares = torch.softmax(scores / temperature, -1)
+            token = torch.searchsorted(shares.cumsum(-1), tensor(uniform.random((B, 1))), right=True)
+        else:
+            token = scores.argmax(-1, keepdim=True)
+        theirs = np.concatenate([theirs, token.numpy()], axis=1)
+        drawn_now = solution("sampling").next_token(model.logits(ours)[:, -1], temperature, rng=rng)
+        ours = np.concatenate([ours, drawn_now[:, None]], axis=1)
+        assert (ours == theirs).all()
+
+
+def test_design_1_whole(judge: Judge) -> None:
+    """Logits, their probabilities, the tokens of both ways to sample, the attention picture and the sanity lines."""
+    for model in map(PostLN, range(3)):
+        ours, theirs = model.logits(model.ids), model.module(model.ids)
+        agree(ours, theirs)
+        for temperature in (0.3, 1.0, 2.5):
+            agree(
+                solution("sampling").softmax(ours[:, -1] / temperature), torch.softmax(theirs[:, -1] / temperature, -1)
+            )
+            same_tokens(model, temperature)
+        same_tokens(model, 0.0)
+    shows_its_attention_and_its_sanity_lines(judge)
 
 
 def test_design_1_is_causal_and_a_final_norm_after_post_ln_changes_next_to_nothing() -> None:
@@ -94,7 +118,7 @@ def test_design_1_is_causal_and_a_final_norm_after_post_ln_changes_next_to_nothi
     assert moved["post"] < 1e-4 < 10 < moved["pre"]
 
 
-def test_design_1_shows_its_attention_and_its_sanity_lines(judge: Judge) -> None:
+def shows_its_attention_and_its_sanity_lines(judge: Judge) -> None:
     words, path = ("the", "cat", "sat", "down"), outline.SOLUTIONS / "post_ln_block.py"
     found, report = compare(judge, "post_ln_block", path, tokens=words)
     assert report.verdict == "strong"
@@ -111,10 +135,20 @@ def test_design_1_shows_its_attention_and_its_sanity_lines(judge: Judge) -> None
         assert all(word in pictures.text(one) for word in words)
 
 
-def gpt(rng: np.random.Generator) -> Params:
-    """The parameters of design 2."""
-    ends = {"token_embedding": rng.normal(size=(V, d)), "position_embedding": rng.normal(size=(T + 3, d))}
+def gpt(rng: np.random.Generator, length: int = T + 3) -> Params:
+    """The parameters of designs 2 and 4."""
+    ends = {"token_embedding": rng.normal(size=(V, d)), "position_embedding": rng.normal(size=(length, d))}
     return ends | {"layers": [weights(rng, d, f) for _ in range(LAYERS)]}
+
+
+def tied_module(ids: Array, params: Params) -> Any:
+    """The logits of the modules for designs 2 and 4."""
+    with torch.no_grad():
+        E = tensor(params["token_embedding"])
+        x = F.embedding(tensor(ids), E) + tensor(params["position_embedding"])[: ids.shape[1]]
+        for layer_params in params["layers"]:
+            x = pre_ln_module(x, layer_params, H)
+        return F.linear(F.layer_norm(x, (d,)), E)
 
 
 @SEEDS
@@ -122,14 +156,8 @@ def test_design_2_a_tied_gpt_and_its_loss_with_padding_masked(seed: int) -> None
     rng, pad_id = drawn(2, seed), seed
     params, ids = gpt(rng), rng.integers(0, V, (B, T))
     ids[0, 3:] = pad_id
-    with torch.no_grad():
-        E = tensor(params["token_embedding"])
-        x = F.embedding(tensor(ids), E) + tensor(params["position_embedding"])[:T]
-        for layer_params in params["layers"]:
-            x = pre_ln_module(x, layer_params, H)
-        theirs = F.linear(F.layer_norm(x, (d,)), E)
-        targets = tensor(ids[:, 1:]).flatten()
-        loss = F.cross_entropy(theirs[:, :-1].flatten(0, 1), targets, ignore_index=pad_id)
+    theirs, targets = tied_module(ids, params), tensor(ids[:, 1:]).flatten()
+    loss = F.cross_entropy(theirs[:, :-1].flatten(0, 1), targets, ignore_index=pad_id)
     ours = solution("gpt_forward").gpt_forward(ids, params, H)
     agree(ours, theirs)
     agree(np.array(solution("next_token_loss").next_token_loss(ours, ids, pad_id)), loss)
@@ -164,6 +192,16 @@ def test_design_3_an_encoder_decoder_over_a_padded_source(seed: int) -> None:
         wanted = torch.log_softmax(theirs @ tensor(projection) + tensor(bias), -1)
     agree(hidden, theirs)
     agree(functions.generator(hidden, projection, bias), wanted)
+
+
+@SEEDS
+def test_design_4_steps_with_a_cache_equal_the_whole_and_their_work_grows_with_the_prefix(seed: int) -> None:
+    rng, length = drawn(4, seed), 24
+    params, ids = gpt(rng, length), rng.integers(0, V, (B, length))
+    steps, whole, logits = measured(ids, params, H)
+    agree(logits, tied_module(ids, params))
+    assert set(np.diff(steps)) == {B * LAYERS * 2 * d}  # linear: each token costs the same more than the one before
+    assert set(np.diff(whole, n=2)) == {2 * B * LAYERS * 2 * d}  # without a cache: quadratic
 
 
 # Design 5, the contract of pre_ln_block under other terms: affine norms, biases everywhere, the erf GELU.

@@ -16,7 +16,7 @@ from harness import outputs, wire
 from harness.arguments import Watched
 from harness.model import Call, Signature
 
-MOST, MOST_GIVEN = 4096, 256
+MOST, MOST_GIVEN = 4096, 512
 PLAIN = (type(None), bool, int, float, str)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from harness import grids, outputs
+from harness import grids, margins, outputs
 from harness.model import Answer, Call, Function, Wrong
 from harness.wire import Array, Handle
 from harness.wording import describe
@@ -26,25 +25,6 @@ def tolerance(want: Array) -> float:
     return (1e-9 if want.dtype.itemsize >= 8 else 1e-4) * float(finite.max(initial=0.0))
 
 
-class Seen:
-    """How far answers lay from tolerances, as a multiple of them: the farthest accepted, the farthest refused."""
-
-    near, far = 0.0, 0.0
-
-
-SEEN: list[Seen] = []
-
-
-@contextlib.contextmanager
-def watched() -> Iterator[Seen]:
-    """Note the margins of the comparisons in this block, for a proof that none of them is a matter of luck."""
-    SEEN.append(Seen())
-    try:
-        yield SEEN[-1]
-    finally:
-        SEEN.pop()
-
-
 def differs(got: Array, want: Array) -> Array:
     """Where two arrays of one shape differ beyond the tolerance; NaN agrees with NaN alone."""
     with np.errstate(all="ignore"):
@@ -53,17 +33,8 @@ def differs(got: Array, want: Array) -> Array:
         apart, most = np.abs(got - want), tolerance(want)
         near = (apart <= most) | (got == want)
         off = np.asarray(~(near | (np.isnan(got) & np.isnan(want))))
-        for seen in SEEN:
-            _note(seen, apart, most, off)
+        margins.note(apart, most, off)
         return off
-
-
-def _note(seen: Seen, apart: Array, most: float, off: Array) -> None:
-    if off.any():
-        largest = float(np.where(np.isfinite(apart), apart, np.inf)[off].max())
-        seen.far = max(seen.far, largest / most if most else np.inf)
-    elif most:
-        seen.near = max(seen.near, float(apart[np.isfinite(apart)].max(initial=0.0)) / most)
 
 
 def identical(got: Array, want: Array) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness import expect, lines, outline, registry, stubs
+from harness import lines, margins, outline, registry, stubs
 from harness.grade import Grading
 from harness.inside import Inside
 from harness.judge import Judge
@@ -85,17 +85,17 @@ def cases(name: str) -> Iterator[Case]:
 def prove(name: str, seeds: Seeds) -> Proof:
     """Try everything for one kata."""
     problems = shape(name)  # while something is missing, nothing else is worth trying
-    graded, margins, first, ran = 0, Margins(), set[str](), lines.Ran(outline.CHECKS / f"{name}.py")
+    graded, lain, first, ran = 0, Margins(), set[str](), lines.Ran(outline.CHECKS / f"{name}.py")
     every = list(cases(name)) if not problems else []
     with Judge() as door:
         inside = Inside()
         for case in every:
             found: list[str] = []
             for seed in range(seeds.others if case.mistake or case.label != "the solution" else seeds.solution):
-                with ran.watched(seed == 0), expect.watched() as seen:
+                with ran.watched(seed == 0), margins.watched() as seen:
                     report = _report(inside, name, case, seed)
                 found = judged(case, report)
-                margins = margins.join(_margins(case, seen))
+                lain = lain.join(_margins(case, seen))
                 first |= _first(case, report) if seed == 0 else set()
                 graded += 1
                 if found:
@@ -105,11 +105,11 @@ def prove(name: str, seeds: Seeds) -> Proof:
             graded += 1
     if every:
         problems += _idle(name, first, ran)
-        problems += _narrow(margins)
+        problems += _narrow(lain)
     kata = registry.kata(name)
     forms = sum(len(mistake.forms) for mistake in kata.mistakes)
     variants = sum(case.label.startswith("variants/") for case in every)
-    return Proof(name, len(kata.checks), len(kata.mistakes), forms, variants, graded, margins, tuple(problems))
+    return Proof(name, len(kata.checks), len(kata.mistakes), forms, variants, graded, lain, tuple(problems))
 
 
 def shape(name: str) -> list[str]:
@@ -191,7 +191,7 @@ def _report(judge: Judge, name: str, case: Case, seed: int = DOOR) -> Report:
         grading.close()
 
 
-def _margins(case: Case, seen: expect.Seen) -> Margins:
+def _margins(case: Case, seen: margins.Seen) -> Margins:
     if case.mistake is None:
         return Margins(right=seen.near)
     return Margins(wrong=seen.far or math.inf)  # else it was told by a shape, a dtype or an exception

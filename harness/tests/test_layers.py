@@ -39,6 +39,7 @@ ROWS = (
         "grids",
         "answers",
         "probe",
+        "margins",
         "influence",
         "worker",
         "report",

@@ -141,8 +141,9 @@ def refuses_misfits(submission: Submission, reference: Any, rng: Rng) -> None:
     """a batch, a width or a padding that does not fit raises ValueError"""
     x, memory, params, heads, blocked = case(rng, 2, 3, 4, 2, 3)
     memories = [memory[:1].copy(), memory[:, :, :4].copy()]
-    paddings = [blocked[:, :3].copy(), blocked[:1].copy()]
-    cases = [(x, m, params, heads, None) for m in memories] + [(x, memory, params, heads, p) for p in paddings]
+    cases = [(x, m, params, heads, None) for m in memories] + [(x[:1].copy(), memory, params, heads, None)]
+    cases += [(x, memory, params, heads, blocked[:, :1].copy())]  # an axis of 1 would broadcast, on either side
+    cases += [(x[:1].copy(), memory[:1].copy(), params, heads, blocked)]
     expect.refuses(submission.cross_attention, cases)
 
 

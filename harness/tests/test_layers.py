@@ -28,6 +28,7 @@ ROWS = (
         "meter",
         "arguments",
         "outputs",
+        "mutation",
     },
     {
         "forge",
@@ -57,7 +58,7 @@ ROWS = (
     {"practice", "room", "craft", "gallery"},
     {"mock", "debrief", "scorecard", "compare"},
     {"portfolio", "page", "inside", "lines", "template"},
-    {"proof"},
+    {"proof", "mutate"},
     {"classpage"},
     {"plugin", "cli"},
     {"__main__"},

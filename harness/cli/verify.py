@@ -23,6 +23,7 @@ EXAMPLES = (
     "kata verify               every kata: a minute or so",
     "kata verify rms_norm      one of them, as you write it",
     "kata verify --json        one JSON document and nothing else",
+    "kata verify --mutants     mistakes made by machine instead: each has to fail",
 )
 PROVES = """\
 For each kata: the stub is in step, the visible examples are true, the solution and every right variant pass, every
@@ -40,6 +41,7 @@ def add(commands: Commands) -> None:
     verify = command(commands, "verify", _verify, "prove the kit's own katas", EXAMPLES, PROVES, DOCUMENT)
     verify.add_argument("names", nargs="*", metavar="NAME", help="the katas (default: all)")
     verify.add_argument("--thorough", action="store_true", help="50 seeds for each mistake and variant instead of 5")
+    verify.add_argument("--mutants", action="store_true", help="change the solutions place by place, and judge each")
     verify.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     verify.add_argument("--jobs", type=int, metavar="N", help="how many katas at once (default: the cores)")
 
@@ -54,6 +56,10 @@ def _verify(options: argparse.Namespace) -> int:
     names = [pick(name) for name in options.names] or list(outline.names())
     if options.jobs is not None and options.jobs < 1:
         raise Usage("--jobs takes a whole number from 1")
+    if options.mutants and options.json:
+        raise Usage("--mutants has no --json")
+    if options.mutants:
+        return _mutants(names, options.jobs or cores())
     seeds = proof.THOROUGH if options.thorough else proof.Seeds()
     proofs = []
     for one in _proofs(names, seeds, min(options.jobs or cores(), len(names))):
@@ -66,6 +72,26 @@ def _verify(options: argparse.Namespace) -> int:
     elif len(proofs) > 1:
         print(_figures(proofs, seeds))
     return 1 if any(one.problems for one in proofs) else 0
+
+
+def _mutants(names: Sequence[str], jobs: int) -> int:
+    from harness import mutate
+
+    tried = []
+    for one in mutate.mutants(names, jobs):
+        tried.append(one)
+        print("\n".join([one.line(), *_bullets(one.unexplained)]), flush=True)
+    made, core = sum(one.made for one in tried), sum(one.core for one in tried)
+    follow, equal = sum(one.follow_up for one in tried), sum(one.equal for one in tried)
+    print(
+        f"\n{made} mutants: {core} fail the core, {follow} the follow-ups alone, {equal} are equal for a listed reason"
+    )
+    return 1 if any(one.unexplained for one in tried) else 0
+
+
+def _bullets(problems: Sequence[str]) -> Iterator[str]:
+    for problem in problems:
+        yield from textwrap.wrap(problem, 78, initial_indent="  - ", subsequent_indent="    ")
 
 
 def _proofs(names: Sequence[str], seeds: Seeds, jobs: int) -> Iterator[Proof]:
@@ -87,10 +113,7 @@ def _line(one: Proof) -> str:
     head = f"{one.kata}: {one.checks} checks, {mistakes}, {one.variants} variants, {one.graded} gradings"
     if not one.problems:
         return f"{head}: all holds"
-    lines = [f"{head}: {len(one.problems)} to mend"]
-    for problem in one.problems:
-        lines += textwrap.wrap(problem, 78, initial_indent="  - ", subsequent_indent="    ")
-    return "\n".join(lines)
+    return "\n".join([f"{head}: {len(one.problems)} to mend", *_bullets(one.problems)])
 
 
 def _figures(proofs: Sequence[Proof], seeds: Seeds) -> str:

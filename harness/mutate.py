@@ -208,11 +208,14 @@ def _fate(judge: Judge, mutant: Mutant) -> Fate:
 
 def _tried(name: str, some: Sequence[Mutant], fates: Sequence[Fate], unmet: set[Key]) -> Tried:
     problems = [f"{line} -> {became}: is listed, and is no mutant" for _, line, became in sorted(unmet)]
+    explained = list[Fate]()
     for mutant, fate in zip(some, fates, strict=True):
         wanted = listed().get(mutant.key, "follow-up" if mutant.guard and fate == "follow-up" else "core")
-        if fate != wanted:
+        if fate == wanted:
+            explained.append(fate)
+        else:
             problems.append(f"{mutant.line} -> {mutant.became}: {_words(fate)}, should be {_words(wanted)}")
-    count = fates.count
+    count = explained.count
     return Tried(name, len(some), count("core"), count("follow-up"), count("alive"), tuple(problems))
 
 

@@ -23,7 +23,7 @@ EXAMPLES = (
     "kata verify               every kata: a minute or so",
     "kata verify rms_norm      one of them, as you write it",
     "kata verify --json        one JSON document and nothing else",
-    "kata verify --mutants     mistakes made by machine instead: each has to fail",
+    "kata verify --mutants     mistakes made by machine (track 1): each has to fail",
 )
 PROVES = """\
 For each kata: the stub is in step, the visible examples are true, the solution and every right variant pass, every
@@ -59,7 +59,8 @@ def _verify(options: argparse.Namespace) -> int:
     if options.mutants and options.json:
         raise Usage("--mutants has no --json")
     if options.mutants:
-        return _mutants(names, options.jobs or cores())
+        six = [name for name in names if options.names or outline.outline(name).track == 1]
+        return _mutants(six, options.jobs or cores())
     seeds = proof.THOROUGH if options.thorough else proof.Seeds()
     proofs = []
     for one in _proofs(names, seeds, min(options.jobs or cores(), len(names))):

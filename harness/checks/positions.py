@@ -88,7 +88,7 @@ def prefix(submission: Submission, reference: Any, rng: Rng) -> None:
 def repeatable(submission: Submission, reference: Any, rng: Rng) -> None:
     """the same call gives the same answer, also the fifth time and after other sizes"""
     ask, right = submission.sinusoidal_positions, reference.sinusoidal_positions
-    expect.agrees(ask, right, [(6, 4), (3, 8), (6, 4), (6, 4), (9, 2), (6, 4), (6, 4)])
+    expect.agrees(ask, right, [(6, 4), (3, 8), (5, 6), (6, 4), (9, 2), (6, 4), (6, 4), (6, 4)])
 
 
 @KATA.follow_up

@@ -163,7 +163,7 @@ IN_PLACE = (families.FIRST, families.FIRST.replace("x = x +", "x +="))
 KATA.mistake("input_modified", says, IN_PLACE, look="+= on an array that was passed in")
 says = "the scores are divided by the root of T, the number of tokens, instead of the root of dh"
 hint = "Cut the last token off. What may change about the weights of the first two?"
-KATA.mistake("scale_sqrt_T", says, ("/ dh**0.5", "/ T**0.5"), look="which axis the width is read from", hint=hint)
+KATA.mistake("scale_sqrt_length", says, ("/ dh**0.5", "/ T**0.5"), look="which axis the width is read from", hint=hint)
 says = "positions are added inside the block: they came with the embedding"
 WAVES = "np.sin(np.outer(np.arange(x.shape[1]) + 1, np.arange(x.shape[2]) + 1))"
 form = (families.FIRST, families.FIRST.replace("(x)", f"(x + {WAVES})"))

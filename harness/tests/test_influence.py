@@ -42,7 +42,8 @@ HIDDEN = {
     "mask_times_infinity",
     "inverted_polarity",
     "attention_lost",
-}  # beside these a reversed mask is none, or has no effect
+    "positions_added",
+}  # beside these a reversed mask is none, has no effect, or cannot be read
 REVERSED = {"diagonal_blocked", "inverted_polarity"}  # together: exactly the reversed mask
 
 

@@ -122,13 +122,13 @@ SAID = {
         "your masked scores agree, your weights differ: "
         "the softmax runs over the queries: columns sum to 1, rows do not"
     ),
-    "scale_missing": "your v agrees, your scores differ: by a factor of 2, which is sqrt(dh)",
+    "scale_missing": "your v agrees, your scores differ: by a factor of 1.732, which is sqrt(dh)",
     "kv_swapped": "your q agrees, your k differs: that is what v should be",
     "residual_normalised_attention": (
         f"your attention output agrees, your {AFTER} differs: that is the sum of the {NORM} and the attention output"
     ),
     "no_layer_norm": f"your q differs: nothing of yours is the {NORM}",
-    "ddof_1": f"your {NORM} differs: the variance of its rows is 0.875, should be 1",
+    "ddof_1": f"your {NORM} differs: the variance of its rows is 0.833, should be 1",
 }
 
 

@@ -211,6 +211,15 @@ name("nan_where_all_blocked", says, masks.NAN, look="the peak of a row of -inf",
 says = "the maximum is not subtracted before exp, so scores of 1e3 overflow"
 form = ("np.exp(scores - peak)", "np.exp(scores)")
 name("no_max_subtracted", says, form, look="the softmax", level="follow-up")
+says = "a mask that does not broadcast to the scores is not refused"
+families.guard(
+    KATA,
+    "mask_not_refused",
+    says,
+    "blocked is not None and np.broadcast_shapes(blocked.shape, shape) != shape",
+    "refuses_misfits",
+)
+families.memory_order(KATA, "check_shapes(q, k, v, blocked)", "q")
 
 KATA.hint(
     "Each query asks every key one question and gets one number back. What then makes shares of these numbers, and "

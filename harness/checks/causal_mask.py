@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect, grids
+from harness import expect, families, grids
 from harness.families import UNLESS
 from harness.influence import reading
 from harness.kata import Kata
@@ -65,27 +65,10 @@ def itself(submission: Submission, reference: Any, rng: Rng) -> None:
 
 
 @KATA.core
-def last_row(submission: Submission, reference: Any, rng: Rng) -> None:
-    """the last position sees every position"""
-    for call, answer in submission.causal_mask.each((n,) for n in (1, 2, 3, 7)):
-        mask = expect.returned(call, answer, reference.causal_mask(*call.args))
-        if mask[-1].any():
-            j = int(mask[-1].argmax())
-            says = f"causal_mask({len(mask)})[{len(mask) - 1}, {j}] is True: the last position does not see key {j}"
-            raise Wrong(says, call=call, answer=answer)
-
-
-@KATA.core
 def whole_matrix(submission: Submission, reference: Any, rng: Rng) -> None:
-    """[i, j] is True exactly where j > i, at every length"""
+    """[i, j] is True exactly where j > i, at every length, also when it is asked for again"""
     drawn = int(rng.integers(14, 40))
-    expect.agrees(submission.causal_mask, reference.causal_mask, [(n,) for n in (*LENGTHS, drawn)])
-
-
-@KATA.core
-def repeatable(submission: Submission, reference: Any, rng: Rng) -> None:
-    """the same call gives the same answer, also the fifth time and after other lengths"""
-    expect.agrees(submission.causal_mask, reference.causal_mask, [(n,) for n in (6, 3, 6, 6, 9, 6, 6)])
+    expect.agrees(submission.causal_mask, reference.causal_mask, [(n,) for n in (*LENGTHS, drawn, 5, 3, 5, 5, 5, 5)])
 
 
 @KATA.follow_up
@@ -185,6 +168,13 @@ KATA.mistake(
     kind="convention",
     hint="Ask what the caller will do with it: fill where it is True, or add it? Only one of them fits the prompt.",
 )
+says = "a length below 1 is not refused"
+families.guard(KATA, "short_length_accepted", says, "length < 1", "refuses_short")
+says = "a length that is no integer is not refused with a ValueError"
+families.guard(KATA, "fraction_accepted", says, "not isinstance(length, int | np.integer)", "refuses_fractions")
+says = "an integer of NumPy's is refused, though it is a length like any other"
+form, look = ("int | np.integer", "int"), "what isinstance asks for"
+KATA.mistake("numpy_integer_refused", says, form, look=look, level="follow-up", check="numpy_integers")
 
 KATA.hint(
     "Draw it for three tokens: a row for every query, a column for every key, a cross wherever a query must not look.",

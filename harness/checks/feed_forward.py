@@ -173,6 +173,9 @@ forms = [(f"return {GELU}", f"np.multiply(x, {GELU.replace('0.5 * x * ', '0.5 * 
 name("input_modified", says, *forms, look="*=, += or out= on an array that was passed in")
 says = "a float64 scalar, such as np.sqrt of an int, makes float64 of float32 activations"
 name("float32_lost", says, ("(2 / np.pi) ** 0.5", "np.sqrt(2 / np.pi)"), look="the root of 2/pi", level="follow-up")
+says = "weights and biases that do not fit are not refused: some of them broadcast"
+families.guard(KATA, "misfit_not_refused", says, "shapes != ((d, f), (f,), (f, d), (d,))", "refuses")
+families.memory_order(KATA, "d, f = x.shape[-1], w1.shape[-1]")
 
 KATA.hint(
     "Write the activation first and try it on three numbers: it should be nearly 0 far to the left, nearly x far to "

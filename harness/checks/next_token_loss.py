@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import expect
+from harness import expect, families
 from harness.families import UNLESS
 from harness.grids import influence, number
 from harness.kata import Kata
@@ -253,6 +253,9 @@ lines = 'raise ValueError("every target is padding: there is nothing to average"
 forms = [(lines, "return 0.0"), (lines, "return float('nan')")]
 hint = "The mean of no numbers: what would you rather have, a wrong number or an error?"
 name("all_padding_accepted", says, *forms, look="a batch of padding alone", hint=hint)
+says = "ids outside the vocabulary are not refused: a negative id reads from the end"
+families.guard(KATA, "ids_not_refused", says, "ids.min() < 0 or ids.max() >= logits.shape[-1]", "refuses")
+families.memory_order(KATA, "check_arguments(logits, ids)", "logits")
 
 KATA.hint(
     "Take the ids 5, 6, 7, 8 and write down, for each position, what the model has read there and what it should say "

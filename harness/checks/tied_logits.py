@@ -156,6 +156,17 @@ families.untied(KATA, "0", "")
 families.last_position(KATA)
 families.layer_norm(KATA)
 facts.norm(KATA)
+says = "ids outside the vocabulary are not refused: a negative id reads from the end"
+families.guard(KATA, "ids_not_refused", says, "ids.min() < 0 or ids.max() >= V", "refuses_ids")
+says = "a hidden of another rank or width is not refused"
+families.guard(
+    KATA,
+    "misfit_not_refused",
+    says,
+    "hidden.ndim != 3 or hidden.shape[-1] != token_embedding.shape[-1]",
+    "refuses_shapes",
+)
+families.memory_order(KATA, "normed = layer_norm(hidden)", "normed")
 
 KATA.hint(
     "Both functions use the same table. One goes from a token to its row; what would go from a row back to a score "

@@ -33,7 +33,7 @@ def sinusoidal_positions(length: int, width: int) -> np.ndarray:
     position = np.arange(length)[:, None]  # (T, 1)
     pair = np.arange(0, width, 2)  # 2i, once for each pair
     angle = position / 10000.0 ** (pair / width)  # (T, d/2)
-    table = np.empty((length, width))
+    table = np.zeros((length, width))
     table[:, 0::2] = np.sin(angle)
     table[:, 1::2] = np.cos(angle[:, : width // 2])
     return table

@@ -110,7 +110,7 @@ def numpy_integers(submission: Submission, reference: Any, rng: Rng) -> None:
 
 
 POSITION, PAIR = "np.arange(length)[:, None]", "np.arange(0, width, 2)"
-ANGLE, TABLE = "position / 10000.0 ** (pair / width)", "np.empty((length, width))"
+ANGLE, TABLE = "position / 10000.0 ** (pair / width)", "np.zeros((length, width))"
 EVEN, ODD = "table[:, 0::2] = np.sin(angle)", "table[:, 1::2] = np.cos(angle[:, : width // 2])"
 EXPONENT, COLUMNS = "the exponent of 10000", "which columns the sines and the cosines go to"
 

@@ -201,7 +201,7 @@ def test_history_in_plain_words(project: Project) -> None:
     project.run("-m", "harness", "reset", "causal_mask")
     lines = project.run("-m", "harness", "history").stdout.splitlines()
     assert [line[18:] for line in lines] == [
-        "causal_mask: fail, 2 of 6 core checks (reversed_mask), by pytest",
+        "causal_mask: fail, 2 of 4 core checks (reversed_mask), by pytest",
         "causal_mask: hint 1 about reversed_mask",
         "causal_mask: back to the stub, attempt 1 kept",
     ]

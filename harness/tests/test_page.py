@@ -185,7 +185,7 @@ def test_the_last_attempt_is_shown_after_a_reset(project: Project) -> None:
     project.solve("causal_mask")
     project.run("-m", "harness", "reset", "causal_mask")
     page = report(project)
-    assert "attempt 1 · 6 of 6 core checks" in page.text
+    assert "attempt 1 · 4 of 4 core checks" in page.text
 
 
 def hostile_evening(project: Project) -> list[Any]:
